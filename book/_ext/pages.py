@@ -1,0 +1,115 @@
+"""After the build: each page shows text first, and its widgets without a kernel.
+
+* Widget states are cut down to what assets/widgets.js draws, and stand behind the text.
+* Each widget's first picture is in the page: without JavaScript, in print, until the script runs.
+* The theme's icon script (1.5 MB) goes; its icon font, cut to the icons in use, draws the same.
+"""
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+
+ASSETS = Path(__file__).parents[1] / "assets"
+STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.S)
+VIEW = re.compile(r'(<script type="application/vnd\.jupyter\.widget-view\+json">)(.*?)(</script>)', re.S)
+# What widgets.js reads of each core widget.
+KEPT = {
+    "VBoxModel": ["children"],
+    "HBoxModel": ["children"],
+    "StackModel": ["children", "selected_index"],
+    "HTMLModel": ["value"],
+    "SelectionSliderModel": ["description", "_options_labels", "index"],
+    "ToggleButtonsModel": ["description", "_options_labels", "index"],
+    "LinkModel": ["source", "target"],
+    "DirectionalLinkModel": ["source", "target"],
+}
+UNDRAWN = {"LayoutModel", "HTMLStyleModel", "SliderStyleModel", "ToggleButtonsStyleModel"}
+CONTROLS = {"SelectionSliderModel", "ToggleButtonsModel"}
+
+
+def slim(models):
+    """The widget models with only what the page draws; ExtensionError names a kind that it can't draw."""
+    kept = {}
+    for key, model in models.items():
+        kind = model["model_name"]
+        if kind in KEPT:
+            kept[key] = {"kind": kind} | {name: model["state"].get(name) for name in KEPT[kind]}
+        elif kind not in UNDRAWN:
+            raise ExtensionError(
+                f"widgets.js can't draw a {kind} without a kernel: use mha.widgets, or teach assets/widgets.js and _ext/pages.py"
+            )
+    return kept
+
+
+def still(models, key):
+    """The HTML of a widget in its first state, controls left out."""
+    model = models[key.removeprefix("IPY_MODEL_")]
+    children = model.get("children", [])
+    if model["kind"] == "StackModel":
+        return still(models, children[model["selected_index"]])
+    return model.get("value", "") + "".join(still(models, child) for child in children)
+
+
+def controls(models, key):
+    """How many controls a widget shows: their height is reserved."""
+    model = models[key.removeprefix("IPY_MODEL_")]
+    if model["kind"] == "StackModel":
+        return 0
+    return (model["kind"] in CONTROLS) + sum(controls(models, child) for child in model.get("children", []))
+
+
+def with_widgets(page):
+    """The page with its widgets' first pictures in place and their states at its end."""
+    found = STATE.search(page)
+    if not found:
+        return page
+    models = slim(json.loads(found[1])["state"])
+
+    def view(match):
+        key = json.loads(match[2])["model_id"]
+        return (
+            f'<div class="mha-widget" data-model="{html.escape(key)}" style="--controls:{controls(models, key)}">'
+            f'<div class="mha-still">{still(models, key)}</div></div>'
+        )
+
+    page = VIEW.sub(view, STATE.sub("", page))
+    # Room for the controls is kept only where a script will draw them.
+    page = page.replace("</head>", "<noscript><style>.mha-still{padding-top:0}</style></noscript>\n</head>", 1)
+    states = json.dumps(models, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    end = f'<script type="application/json" id="mha-widgets">{states}</script>\n'
+    end += f'<script defer src="{root(page)}_static/widgets.js"></script>\n'
+    return page.replace("</body>", end + "</body>", 1)
+
+
+def root(page):
+    """The relative address of the site's root, as the page itself says it."""
+    return re.search(r'data-content_root="([^"]*)"', page)[1]
+
+
+def text_first(page):
+    """Scripts wait for the text."""
+    page = re.sub(r'<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"[^>]*></script>\s*', "", page)
+    page = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", page)
+    page = re.sub(r'<link[^>]*href="[^"]*fa-(?:brands|regular)[^"]*"[^>]*>\s*', "", page)
+    return re.sub(r"<script (?![^>]*(?:defer|async|documentation_options))([^>]*src=)", r"<script defer \1", page)
+
+
+def finish(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for path in out.rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        path.write_text(text_first(with_widgets(page)), encoding="utf-8")
+    fonts = out / "_static/vendor/fontawesome/webfonts"
+    if fonts.is_dir():
+        shutil.copy(ASSETS / "offline/fontawesome-solid.woff2", fonts / "fa-solid-900.woff2")
+
+
+def setup(app):
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,107 @@
+"""Scaled dot-product attention: softmax(Q Kᵀ / √d_k) V (Vaswani et al. 2017, section 3.2.1)."""
+
+import math
+
+import numpy as np
+
+from . import checks
+
+
+@np.errstate(under="ignore", over="ignore", invalid="ignore")
+def softmax(scores, axis=-1):
+    """exp(scores) / sum(exp(scores)) along one axis; same shape, each slice sums to 1.
+
+    A slice of only -inf gives zeros, without a warning; NaN propagates.
+    float16 is computed in float32, integers become float64.
+
+    Raises ValueError if axis is not one of scores'.
+    Vaswani et al. (2017), equation 1.
+    """
+    scores = checks.floats("scores", scores, axes=1)
+    axis = checks.size("axis", axis, least=None)
+    if not -scores.ndim <= axis < scores.ndim:
+        raise ValueError(f"axis={axis} is not an axis of scores with shape {scores.shape}")
+    (scores,), dtype = checks.working(scores)
+    # Subtracting the maximum leaves softmax unchanged and keeps exp finite.
+    peak = scores.max(axis=axis, keepdims=True, initial=-np.inf)
+    peak[peak == -np.inf] = 0  # a slice of only -inf has nothing to subtract
+    weights = scores - peak
+    np.exp(weights, out=weights)
+    total = weights.sum(axis=axis, keepdims=True)
+    total[total == 0] = 1  # zeros stay zeros
+    weights /= total
+    return weights.astype(dtype, copy=False)
+
+
+def causal_mask(q_len, kv_len=None):
+    """Boolean (q_len, kv_len), True = may attend: no query sees a later key.
+
+    Aligned at the end: the last query sees every key, query i sees keys
+    0 ... kv_len - q_len + i. kv_len=None is q_len.
+
+    Raises TypeError or ValueError for lengths that are not whole or negative.
+    Vaswani et al. (2017), section 3.2.3.
+    """
+    q_len = checks.size("q_len", q_len, least=0)
+    kv_len = q_len if kv_len is None else checks.size("kv_len", kv_len, least=0)
+    return np.tri(q_len, kv_len, kv_len - q_len, dtype=bool)
+
+
+def scaled_dot_product_attention(q, k, v, mask=None, *, scale=None):
+    """softmax(q kᵀ · scale) v, one weighted average of v's rows for each query.
+
+    Parameters
+    ----------
+    q : (..., q_len, d_k)
+    k : (..., kv_len, d_k)
+    v : (..., kv_len, d_v); leading axes broadcast as in numpy
+    mask : boolean or float, broadcast to (..., q_len, kv_len)
+        Boolean: True = may attend. Float: added to the scores, -inf forbids.
+    scale : float; None is 1 / sqrt(d_k)
+
+    Returns
+    -------
+    output : (..., q_len, d_v)
+    weights : (..., q_len, kv_len); a query that may see no key has weights and output 0
+
+    Raises ValueError or TypeError naming the argument that does not fit.
+    Vaswani et al. (2017), equation 1.
+    """
+    q, k, v = (checks.floats(name, a, axes=2) for name, a in (("q", q), ("k", k), ("v", v)))
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must have the same d_k: q has {q.shape[-1]}, k has {k.shape[-1]}")
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"k and v must have the same kv_len: k has {k.shape[-2]}, v has {v.shape[-2]}")
+    (q, k, v), dtype = checks.working(q, k, v)
+    mask = checks.mask_array(mask, q.dtype)
+    lead = checks.broadcast(q=q.shape[:-2], k=k.shape[:-2], v=v.shape[:-2])
+    if mask is not None:
+        checks.check_mask(mask, lead, q.shape[-2], k.shape[-2])
+    _, weights, output = attend(q, k, v, mask, default_scale(scale, q.shape[-1]))
+    return output.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+
+
+def default_scale(scale, d_k):
+    """scale as a float; None is 1 / sqrt(d_k)."""
+    if scale is not None:
+        return checks.real("scale", scale)
+    if d_k == 0:
+        raise ValueError("d_k=0: q and k need at least one feature")
+    return 1 / math.sqrt(d_k)
+
+
+@np.errstate(invalid="ignore")
+def attend(q, k, v, mask, scale):
+    """(scores, weights, output) of checked arrays: the one place that computes attention."""
+    scores = q @ k.swapaxes(-1, -2) * scale  # (..., q_len, kv_len)
+    weights = softmax(masked(scores, mask))  # each row sums to 1
+    return scores, weights, weights @ v  # (..., q_len, d_v)
+
+
+def masked(scores, mask):
+    """scores with -inf where the mask forbids, or with a float mask added."""
+    if mask is None:
+        return scores
+    if mask.dtype == bool:
+        return np.where(mask, scores, np.asarray(-np.inf, scores.dtype))
+    return scores + mask

@@ -1,0 +1,5 @@
+"""Widgets that need no kernel: every state is computed when the notebook runs, and carried along."""
+
+from .frames import frames
+
+__all__ = ["frames"]
