@@ -4,6 +4,7 @@ Temml (one vendored JavaScript file) runs inside Python. A formula that it can't
 """
 
 import html
+import json
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def converter():
     context = quickjs.Context()
     context.eval(TEMML.read_text(encoding="utf-8"))
     return context.eval(
-        "(tex, display) => temml.renderToString(tex, {displayMode: display, throwOnError: true, annotate: true})"
+        "(tex, display) => JSON.stringify(  // a flat string: quickjs can't hand over a concatenated one\n"
+        "temml.renderToString(tex, {displayMode: display, throwOnError: true, annotate: true}))"
     )
 
 
@@ -30,7 +32,7 @@ def mathml(node, *, display):
     """The MathML of a formula's node; its TeX as code, with a warning, where it can't be read."""
     tex = node.astext()
     try:
-        return converter()(tex, display)
+        return json.loads(converter()(tex, display))
     except quickjs.JSException as problem:
         logger.warning("formula %r: %s", tex, str(problem).split("\n")[0], location=node)
         return f"<code>{html.escape(tex)}</code>"

@@ -1,0 +1,56 @@
+# make read | test | lab, and for maintainers: book | check | refresh | vendor | constraints
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+NOTEBOOKS = $(wildcard book/*.ipynb)
+
+.PHONY: read book serve lab test check refresh constraints clean
+.DELETE_ON_ERROR:
+
+read: book
+	@$(BIN)/python tools/serve.py _build/html
+
+book: $(VENV)/reader
+	@echo "Building the book: every notebook runs, about a minute ..."
+	@$(BIN)/jupyter-book build . --all --quiet
+	@echo "Built: _build/html/index.html"
+
+lab: $(VENV)/reader
+	$(BIN)/jupyter lab --ServerApp.root_dir=book
+
+test: $(VENV)/tester
+	@$(BIN)/python tests/site/browser.py
+	$(BIN)/jupyter-book build . --all -W --keep-going --quiet
+	MHA_STRICT_PRINT=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --nbval --nbval-current-env tests book
+
+check: $(VENV)/tester
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
+	$(BIN)/python -m pytest --quiet tests --ignore=tests/site
+
+refresh: $(VENV)/tester
+	MHA_STRICT_PRINT=1 $(BIN)/python tools/refresh_book.py $(NOTEBOOKS)
+
+# The newest versions that the ranges allow, tested by hand, then frozen.
+constraints:
+	rm -rf .venv-new && $(PYTHON) -m venv .venv-new
+	.venv-new/bin/python -m pip install --quiet -r requirements.txt -r requirements-test.txt
+	.venv-new/bin/python -m pip freeze --exclude-editable --exclude mha > constraints.txt && rm -rf .venv-new
+
+$(VENV)/python:
+	@echo "Making the virtual environment in $(VENV) ..."
+	@$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 14), "Python 3.11 to 3.13 is needed, not " + sys.version.split()[0] + ": make PYTHON=python3.12 ..."'
+	@$(PYTHON) -m venv $(VENV) && touch $@
+
+$(VENV)/reader: $(VENV)/python requirements.txt constraints.txt pyproject.toml
+	@echo "Installing what the book needs (some 150 MB, once) ..."
+	@$(PIP) install -r requirements.txt -c constraints.txt && touch $@
+
+$(VENV)/tester: $(VENV)/reader requirements-test.txt
+	@echo "Installing what the tests need ..."
+	@$(PIP) install -r requirements-test.txt -c constraints.txt
+	@if [ -n "$$CI" ]; then $(PIP) install -r requirements-ci.txt -c constraints.txt; fi
+	@touch $@
+
+clean:
+	rm -rf _build $(VENV)

@@ -1,0 +1,51 @@
+"""The chapters as the tests see them: their files, and the widgets that their cells make."""
+
+import contextlib
+import io
+import os
+from functools import cache
+from pathlib import Path
+
+import matplotlib
+import nbformat
+
+import mha.widgets
+
+BOOK = Path(__file__).parents[1] / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
+
+
+@cache
+def notebook(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path):
+    return [cell for cell in notebook(path).cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+@cache
+def widgets(path):
+    """[(controls, render, options)] of a notebook's calls of `frames`, in page order, by running its cells."""
+    calls, real = [], mha.widgets.frames
+
+    def record(controls, render, **options):
+        calls.append(({name: list(values) for name, values in controls.items()}, render, options))
+        return real(controls, render, **options)
+
+    matplotlib.use("Agg")
+    mha.widgets.frames, here = record, os.getcwd()
+    try:
+        os.chdir(BOOK)
+        with contextlib.redirect_stdout(io.StringIO()):
+            namespace = {"__name__": path.stem}
+            for cell in code_cells(path):
+                exec(compile(cell.source, f"{path.name}", "exec"), namespace)  # noqa: S102
+    finally:
+        mha.widgets.frames = real
+        os.chdir(here)
+    return calls
+
+
+WIDGETS = [(path, k) for path in NOTEBOOKS for k in range(sum(c.source.count("frames({") for c in code_cells(path)))]
+WIDGET_NAMES = [f"{path.stem}-{k + 1}" for path, k in WIDGETS]

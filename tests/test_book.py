@@ -1,0 +1,94 @@
+"""The chapters keep their template, and their stored outputs are whole."""
+
+import re
+import sys
+
+import nbformat
+import pytest
+from chapters import BOOK, NOTEBOOKS, code_cells, notebook
+
+sys.path.insert(0, str(BOOK.parent / "tools"))
+from refresh_book import normalise, text_of
+
+CHAPTERS = [path for path in NOTEBOOKS if re.match(r"\d\d_", path.name)]
+by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+by_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
+STALE = "run `make refresh` and commit what it changes"
+
+
+def text(path):
+    return "\n\n".join(cell.source for cell in notebook(path).cells if cell.cell_type == "markdown")
+
+
+@by_name
+def test_counts_run_from_1_and_outputs_are_stored(path):
+    cells = code_cells(path)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), STALE
+    shows = [cell for cell in cells if re.search(r"^(print|show|frames|HTML|plt\.show)\(", cell.source, re.M)]
+    assert shows, "a chapter shows something"
+    for cell in shows:
+        assert cell.outputs or "nbval-ignore-output" in cell.metadata.get("tags", []), f"{STALE}: {cell.source}"
+
+
+@by_name
+def test_no_cell_ends_in_an_error(path):
+    assert not [o for cell in code_cells(path) for o in cell.outputs if o.output_type == "error"]
+
+
+@by_name
+def test_notebook_is_normalised(path):
+    stored = path.read_text(encoding="utf-8")
+    assert text_of(normalise(nbformat.reads(stored, as_version=4))) == stored, STALE
+
+
+@by_name
+def test_output_is_ignored_only_where_it_must_differ(path):
+    for cell in code_cells(path):
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            assert re.search(r"seconds|tqdm|Quiz", cell.source), cell.source
+        assert not re.search(r"nbval-(skip|lax)|raises-exception", str(cell.metadata))
+
+
+@by_name
+def test_cells_are_short(path):
+    for cell in code_cells(path):
+        assert len(cell.source.splitlines()) <= 18, f"{path.name}: cut this cell\n{cell.source}"
+
+
+@by_name
+def test_every_plot_has_a_text_alternative(path):
+    for cell in code_cells(path):
+        if any("image/png" in o.get("data", {}) for o in cell.outputs):
+            assert len(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")) > 20, cell.source
+
+
+@by_chapter
+def test_chapter_keeps_the_template(path):
+    words = text(path)
+    headings = re.findall(r"^#+ .*", words, re.M)
+    assert sum(h.startswith("# ") for h in headings) == 1 and words.startswith("# ")
+    for part in (
+        "**You will be able to**",
+        "**Builds on**",
+        "**Time**",
+        "{margin} Hinglish",
+        "**In practice.**",
+        "**Sources.**",
+    ):
+        assert part in words, f"{path.name} lacks {part}"
+    for heading in ("## Predict", "## What goes wrong", "## Remember"):
+        assert any(h.startswith(heading) for h in headings), f"{path.name} lacks {heading}"
+    assert ":class: dropdown" in words, f"{path.name} lacks the answers to its prompts"
+    assert any("frames(" in cell.source or "Explorer(" in cell.source for cell in code_cells(path))
+
+
+@by_name
+def test_chapter_imports_the_package_rather_than_write_it_again(path):
+    for cell in code_cells(path):
+        assert not re.search(r"def (softmax|causal_mask|split_heads|merge_heads)\b", cell.source)
+
+
+def test_toc_lists_every_chapter():
+    toc = (BOOK.parent / "_toc.yml").read_text(encoding="utf-8")
+    for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
+        assert f"book/{path.stem}\n" in toc, f"{path.name} is in no part of _toc.yml"

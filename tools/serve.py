@@ -1,0 +1,34 @@
+"""Serve a folder on this machine: python tools/serve.py _build/html [first port to try]"""
+
+import functools
+import http.server
+import sys
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def server(folder, port):
+    """A server on the first free port from `port` on, on this machine only."""
+    handler = functools.partial(Handler, directory=folder)
+    for candidate in range(port, port + 100):
+        try:
+            return http.server.ThreadingHTTPServer(("127.0.0.1", candidate), handler)
+        except OSError:
+            continue
+    raise SystemExit(f"Ports {port} to {port + 99} are all taken: name another, e.g. python tools/serve.py {folder} 9000")
+
+
+def main(folder, port=8000):
+    with server(folder, int(port)) as running:
+        print(f"The book is at http://127.0.0.1:{running.server_port}/  (Ctrl-C ends it)", flush=True)
+        try:
+            running.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
