@@ -47,6 +47,7 @@ def causal_mask(q_len, kv_len=None):
     return np.tri(q_len, kv_len, kv_len - q_len, dtype=bool)
 
 
+@np.errstate(under="ignore")  # a weight too small for its dtype is 0
 def scaled_dot_product_attention(q, k, v, mask=None, *, scale=None):
     """softmax(q kᵀ · scale) v, one weighted average of v's rows for each query.
 

@@ -37,7 +37,11 @@ def real(name, value):
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be one real number, not {value!r}")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond the largest float
+        finite = False
+    if not finite:
         raise ValueError(f"{name}={value} must be finite")
     return float(value)
 

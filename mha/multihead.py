@@ -151,6 +151,7 @@ class MultiHeadAttention:
     def __repr__(self):
         return f"MultiHeadAttention(d_model={self.d_model}, num_heads={self.num_heads}, d_k={self.d_k}, d_v={self.d_v})"
 
+    @np.errstate(under="ignore")
     def __call__(self, query, key=None, value=None, *, mask=None):
         """The layer's output (..., q_len, d_model).
 
@@ -167,6 +168,7 @@ class MultiHeadAttention:
         steps, dtype = self._steps(query, key, value, mask)
         return steps["output"].astype(dtype, copy=False)
 
+    @np.errstate(under="ignore")
     def trace(self, query, key=None, value=None, *, mask=None):
         """Every step of `__call__` with the same arguments, as a Trace."""
         steps, dtype = self._steps(query, key, value, mask)
@@ -204,7 +206,7 @@ class MultiHeadAttention:
             return None
         axes = len(lead) + 3
         if mask.ndim not in (2, axes):
-            hint = "; mask[:, None] gives each batch entry one mask for all heads" if mask.ndim == 3 else ""
+            hint = "; mask[:, None] gives each batch entry one mask for all heads" if mask.ndim == 3 == axes - 1 else ""
             raise ValueError(
                 f"mask {mask.shape} needs 2 axes (q_len, kv_len) or all {axes} axes "
                 f"(..., num_heads or 1, q_len, kv_len){hint}"

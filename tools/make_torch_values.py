@@ -27,11 +27,16 @@ CASES = {
 
 
 def numbers(tensor):
-    """A tensor as nested lists of exact float64, -inf as the string "-inf"."""
+    """A tensor as nested lists of float64, -inf as the string "-inf"."""
     if tensor.ndim:
         return [numbers(row) for row in tensor]
     value = tensor.item()
     return value if tensor.dtype == torch.bool or abs(value) != float("inf") else str(value)
+
+
+def draw(*shape):
+    """Normal numbers of three decimals: short in the file, and exact there."""
+    return torch.randn(*shape, dtype=torch.float64).round(decimals=3)
 
 
 def draw_mask(kind, q_len, kv_len):
@@ -42,17 +47,18 @@ def draw_mask(kind, q_len, kv_len):
     forbidden[:, 2] = False
     if kind == "bool":
         return forbidden
-    return torch.randn(q_len, kv_len, dtype=torch.float64).masked_fill(forbidden, -torch.inf)
+    return draw(q_len, kv_len).masked_fill(forbidden, -torch.inf)
 
 
 def make(keywords, lead, self_attention, mask):
     """One case: the layer's parameters, its inputs, mask, output and weights."""
     layer = torch.nn.MultiheadAttention(D_MODEL, NUM_HEADS, batch_first=True, dtype=torch.float64, **keywords)
-    for parameter in layer.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)  # biases too, which torch starts at 0
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.copy_(draw(*parameter.shape) / 2)  # biases too, which torch starts at 0
     widths = (D_MODEL, keywords.get("kdim", D_MODEL), keywords.get("vdim", D_MODEL))
     lengths = (Q_LEN, KV_LEN, KV_LEN)
-    inputs = [torch.randn(*lead, n, width, dtype=torch.float64) for n, width in zip(lengths, widths)]
+    inputs = [draw(*lead, n, width) for n, width in zip(lengths, widths)]
     inputs = [inputs[0]] * 3 if self_attention else inputs
     attn_mask = None if mask is None else draw_mask(mask, Q_LEN, inputs[1].shape[-2])
     with torch.no_grad():
@@ -61,8 +67,8 @@ def make(keywords, lead, self_attention, mask):
         "parameters": {name: numbers(p.detach()) for name, p in layer.named_parameters()},
         **{name: numbers(x) for name, x in zip(("query", "key", "value"), inputs)},
         "attn_mask": None if attn_mask is None else numbers(attn_mask),
-        "output": numbers(output),
-        "weights": numbers(weights),
+        "output": numbers(output.round(decimals=9)),
+        "weights": numbers(weights.round(decimals=9)),
     }
 
 
