@@ -98,7 +98,7 @@ def heat_map(weights, queries, keys=None, *, title="weights", colour=ACCENT, cel
     return svg(right, top + cell * len(queries) + 2, f"{title}. {spoken(weights, queries, keys)}", *parts)
 
 
-def head_bands(weights, keys, *, title, height=176, cell=28):
+def head_bands(weights, keys, *, title, height=160, cell=28):
     """One query's weights (num_heads, kv_len): a row a head, all rows together always `height` tall.
 
     A row's height is to `height` as d_k to d_model: more heads are narrower heads.
