@@ -61,10 +61,8 @@ def caption(words):
 
 def error(message):
     """The package's own error, in the place of a picture."""
-    return (
-        f'<div class="mha-error" role="status" style="border-left:4px solid {HEAD_COLOURS[1]};padding:6px 12px;margin:6px 0">'
-        f"<strong>ValueError</strong>: {escape(str(message))}</div>"
-    )
+    style = f"border-left:4px solid {HEAD_COLOURS[1]};padding:6px 12px;margin:6px 0"
+    return f'<div class="mha-error" style="{style}"><strong>ValueError</strong>: {escape(str(message))}</div>'
 
 
 def heat_map(weights, queries, keys=None, *, title="weights", colour=ACCENT, cell=None, digits=2):

@@ -40,7 +40,7 @@ def widgets(path):
         with contextlib.redirect_stdout(io.StringIO()):
             namespace = {"__name__": path.stem}
             for cell in code_cells(path):
-                exec(compile(cell.source, f"{path.name}", "exec"), namespace)  # noqa: S102
+                exec(compile(cell.source, f"{path.name}", "exec"), namespace)
     finally:
         mha.widgets.frames = real
         os.chdir(here)

@@ -110,7 +110,7 @@ def test_picture_that_is_no_string_is_refused():
 
 
 def test_budget_says_what_to_cut():
-    with pytest.raises(ValueError, match="over the budget of 20 models.*cut values of b \\(it has 30\\)"):
+    with pytest.raises(ValueError, match=r"over the budget of 20 models.*cut values of b \(it has 30\)"):
         frames({"a": [1, 2], "b": range(30)}, picture, max_models=20)
     with pytest.raises(ValueError, match="and 500 bytes: cut values of b"):
         frames({"a": [1, 2], "b": range(30)}, picture, max_bytes=500)

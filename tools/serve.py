@@ -18,7 +18,9 @@ def server(folder, port):
             return http.server.ThreadingHTTPServer(("127.0.0.1", candidate), handler)
         except OSError:
             continue
-    raise SystemExit(f"Ports {port} to {port + 99} are all taken: name another, e.g. python tools/serve.py {folder} 9000")
+    raise SystemExit(
+        f"Ports {port} to {port + 99} are all taken: name another, e.g. python tools/serve.py {folder} 9000"
+    )
 
 
 def main(folder, port=8000):

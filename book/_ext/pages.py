@@ -27,6 +27,7 @@ KEPT = {
     "LinkModel": ["source", "target"],
     "DirectionalLinkModel": ["source", "target"],
 }
+NOT_OURS = {"layout", "tabbable", "tooltip", "comm"}  # traits of an anywidget that its script doesn't read
 UNDRAWN = {"LayoutModel", "HTMLStyleModel", "SliderStyleModel", "ToggleButtonsStyleModel"}
 CONTROLS = {"SelectionSliderModel", "ToggleButtonsModel"}
 
@@ -36,8 +37,12 @@ def slim(models):
     kept = {}
     for key, model in models.items():
         kind = model["model_name"]
+        state = model["state"]
         if kind in KEPT:
-            kept[key] = {"kind": kind} | {name: model["state"].get(name) for name in KEPT[kind]}
+            kept[key] = {"kind": kind} | {name: state.get(name) for name in KEPT[kind]}
+        elif kind == "AnyModel":
+            ours = {n: v for n, v in state.items() if n in ("_esm", "_css") or not n.startswith("_")}
+            kept[key] = {"kind": kind} | {n: v for n, v in ours.items() if n not in NOT_OURS}
         elif kind not in UNDRAWN:
             raise ExtensionError(
                 f"widgets.js can't draw a {kind} without a kernel: use mha.widgets, or teach assets/widgets.js and _ext/pages.py"
@@ -51,6 +56,8 @@ def still(models, key):
     children = model.get("children", [])
     if model["kind"] == "StackModel":
         return still(models, children[model["selected_index"]])
+    if model["kind"] == "AnyModel":
+        return model.get("still", "")
     return model.get("value", "") + "".join(still(models, child) for child in children)
 
 
@@ -71,8 +78,9 @@ def with_widgets(page):
 
     def view(match):
         key = json.loads(match[2])["model_id"]
+        kind = "mha-widget mha-any" if models[key]["kind"] == "AnyModel" else "mha-widget"
         return (
-            f'<div class="mha-widget" data-model="{html.escape(key)}" style="--controls:{controls(models, key)}">'
+            f'<div class="{kind}" data-model="{html.escape(key)}" style="--controls:{controls(models, key)}">'
             f'<div class="mha-still">{still(models, key)}</div></div>'
         )
 

@@ -1,7 +1,6 @@
 // Draws the book's widgets without a kernel, from the states that the notebook computed.
 // Python made every picture and number: moving a control only chooses among them.
 // _ext/pages.py writes the states (#mha-widgets) and, for each widget, a .mha-widget with its first picture.
-"use strict";
 (() => {
   const states = JSON.parse(document.getElementById("mha-widgets").textContent);
   const listeners = {}; // model -> functions called when its state changes
@@ -72,13 +71,24 @@
         box.append(element("label", {}, input, label));
         return input;
       });
-      const show = () => inputs.forEach((input, i) => (input.checked = i === m.index));
+      const show = () => inputs.forEach((input, i) => { input.checked = i === m.index; });
       show();
       on(id, show);
       return box;
     },
   };
   const drawn = (id) => draw[model(id).kind](model(id), id);
+
+  // An anywidget brings its own script: it gets what it reads of the state, and no kernel.
+  async function drawAny(id, into, order) {
+    const m = model(id);
+    if (m._css) document.head.append(element("style", {}, m._css));
+    const url = URL.createObjectURL(new Blob([m._esm], { type: "text/javascript" }));
+    const { default: widget } = await import(url);
+    const el = element("div", { class: "mha-live widget-subarea" });
+    into.querySelector(".mha-still").replaceWith(el);
+    widget.render({ model: { static: true, order, get: (name) => m[name], set() {}, save_changes() {}, on() {}, send() {} }, el });
+  }
 
   // A screen reader hears the first line of what a control has changed.
   function announce(widget) {
@@ -94,7 +104,12 @@
     widget.append(status);
   }
 
+  let anywidgets = 0;
   for (const widget of document.querySelectorAll(".mha-widget")) {
+    if (model(widget.dataset.model).kind === "AnyModel") {
+      drawAny(widget.dataset.model, widget, ++anywidgets);
+      continue;
+    }
     const still = widget.querySelector(".mha-still");
     still.replaceWith(element("div", { class: "mha-live widget-subarea" }, drawn(widget.dataset.model)));
     announce(widget);

@@ -8,6 +8,7 @@ import ipywidgets
 from ipywidgets import jslink
 
 from .. import pictures
+from .controls import checked, label_of, numeric
 
 MAX_MODELS = 800
 MAX_BYTES = 600_000
@@ -47,8 +48,7 @@ def frames(controls, render, *, start=None, labels=None, max_models=MAX_MODELS, 
     Raises ValueError if a control has no values, a start is not among them, a picture has no text
     alternative, or the budget does not hold (saying what to cut).
     """
-    controls = {name: list(values) for name, values in controls.items()}
-    start = {name: (start or {}).get(name, values[0]) for name, values in _checked(controls, start).items()}
+    controls, start = checked(controls, start)
     states = math.prod(len(values) for values in controls.values())
     if states > 4 * max_models:
         raise ValueError(f"{states} states are far over the budget of {max_models} models: {_cut(controls)}")
@@ -93,23 +93,6 @@ def frames(controls, render, *, start=None, labels=None, max_models=MAX_MODELS, 
     return Frames(inputs.values(), picture, first, f"frames({ranges}; {states} states)")
 
 
-def _checked(controls, start):
-    """controls, unless one is empty or repeats itself, or start names no value of them."""
-    if not controls:
-        raise ValueError("controls={} is empty: name at least one control and its values")
-    for name, values in controls.items():
-        if not values:
-            raise ValueError(f"controls[{name!r}] has no values")
-        if len(set(map(repr, values))) < len(values):
-            raise ValueError(f"controls[{name!r}]={values} has a value twice")
-    for name, value in (start or {}).items():
-        if name not in controls:
-            raise ValueError(f"start names {name!r}, but the controls are {', '.join(controls)}")
-        if value not in controls[name]:
-            raise ValueError(f"start[{name!r}]={value!r} is not one of {controls[name]}")
-    return controls
-
-
 def _draw(render, values):
     try:
         html = render(**values)
@@ -123,9 +106,8 @@ def _draw(render, values):
 
 
 def _control(name, values, start, label):
-    options = [({True: "on", False: "off"}[v] if isinstance(v, bool) else str(v), v) for v in values]
-    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
-    kind = ipywidgets.SelectionSlider if numeric and len(values) > 1 else ipywidgets.ToggleButtons
+    options = [(label_of(v), v) for v in values]
+    kind = ipywidgets.SelectionSlider if numeric(values) and len(values) > 1 else ipywidgets.ToggleButtons
     return kind(options=options, value=start, description=label, style={"description_width": "initial"})
 
 
