@@ -407,6 +407,7 @@ def test_float16_is_computed_in_float32():
 def test_scores_of_a_hundred_thousand_stay_finite(self_layer, x):
     trace = self_layer.trace(x * 1000, mask=causal_mask(5))
     assert np.abs(trace.scores).max() > 1e5
+    assert_array_equal(self_layer(x * 1000, mask=causal_mask(5)), trace.output)
     assert np.isfinite(trace.output).all()
     assert_allclose(trace.weights.sum(axis=-1), 1)
 
@@ -416,6 +417,14 @@ def test_nan_stays_with_its_query(layer):
     query[1, 3, 0] = np.nan
     output = layer(query, key, value)
     assert_array_equal(np.argwhere(np.isnan(output).any(axis=-1)), [[1, 3]])
+
+
+def test_weights_too_small_for_their_dtype_become_zero_in_silence():
+    one = np.ones((1, 1), np.float16)
+    layer, x = MultiHeadAttention(one, one, one, one, num_heads=1), np.linspace(0, 5, 31).astype(np.float16)[:, None]
+    trace = layer.trace(x)
+    assert (trace.weights == 0).any()
+    assert_array_equal(layer(x), trace.output)
 
 
 # Inputs are only read

@@ -45,7 +45,8 @@ def slim(models):
             kept[key] = {"kind": kind} | {n: v for n, v in ours.items() if n not in NOT_OURS}
         elif kind not in UNDRAWN:
             raise ExtensionError(
-                f"widgets.js can't draw a {kind} without a kernel: use mha.widgets, or teach assets/widgets.js and _ext/pages.py"
+                f"widgets.js can't draw a {kind} without a kernel: "
+                "use mha.widgets, or teach assets/widgets.js and _ext/pages.py"
             )
     return kept
 

@@ -1,6 +1,6 @@
 """Widgets that need no kernel: every state is computed when the notebook runs, and carried along."""
 
-from .explorer import Explorer, View
+from .explorer import Explorer, View, toy_explorer
 from .frames import frames
 
-__all__ = ["Explorer", "View", "frames"]
+__all__ = ["Explorer", "View", "frames", "toy_explorer"]

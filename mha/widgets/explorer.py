@@ -280,7 +280,7 @@ def still(view):
     return pictures.side_by_side(*maps) + (pictures.caption(numbers) if numbers else "")
 
 
-def toy(*, start=None, **options):
+def toy_explorer(*, start=None, **options):
     """The Explorer on the toy sentences: sentence, d_model, h and causal mask."""
     controls = {
         "sentence": list(examples.SENTENCES),

@@ -77,8 +77,7 @@ def test_changes_are_announced(open_page, path, k):
     element = widget.locator("input").first
     element.press("ArrowRight")
     element.press("ArrowRight")
-    page.wait_for_timeout(600)
-    assert widget.locator("p[role=status]").inner_text().strip()
+    widget.locator("p[role=status]:not(:empty)").wait_for(state="attached", timeout=5000)
 
 
 def test_no_two_controls_share_an_id_or_a_group(open_page):
