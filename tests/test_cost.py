@@ -47,8 +47,11 @@ def test_by_hand():
     assert parameters(6, 3, bias=True) == 4 * 36 + 4 * 6
     assert parameters(6, 3, d_k=5, d_v=7, num_kv_heads=1) == 6 * (15 + 5 + 7 + 21)
     assert multiply_adds(2, 5, 6, 3) == (2 + 5 + 5 + 2) * 36 + 2 * 5 * 12
+    assert parameters(6, 3, d_k=5, d_v=7, bias=True) == 6 * (15 + 15 + 21 + 21) + (15 + 15 + 21 + 6)
+    assert multiply_adds(2, 5, 6, 3, d_k=5, d_v=7) == 2 * 6 * (15 + 21) + 5 * 6 * (15 + 21) + 2 * 5 * 3 * (5 + 7)
     assert softmax_entries(2, 5, 3) == 30
     assert kv_cache_bytes(5, 6, 3) == 5 * (6 + 6) * 2
+    assert kv_cache_bytes(5, 6, 3, d_k=5, d_v=7) == 5 * 3 * (5 + 7) * 2
     assert kv_cache_bytes(5, 6, 3, num_kv_heads=1, bytes_per_number=4) == 5 * (2 + 2) * 4
 
 
