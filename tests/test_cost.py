@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from plain import refusal
 
 from mha import MultiHeadAttention, kv_cache_bytes, multiply_adds, parameters, softmax_entries
+from mha.cost import breakdown
 
 HEADS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
@@ -28,12 +29,13 @@ def count_product(rows, inner, columns):
 
 
 def count_layer(layer, q_len, kv_len):
-    """Multiply-adds of one forward pass, head after head."""
-    adds = count_product(q_len, *layer.W_q.shape) + count_product(q_len, *layer.W_o.shape)
-    adds += count_product(kv_len, *layer.W_k.shape) + count_product(kv_len, *layer.W_v.shape)
-    for _ in range(layer.num_heads):
-        adds += count_product(q_len, layer.d_k, kv_len) + count_product(q_len, kv_len, layer.d_v)
-    return adds
+    """Multiply-adds of one forward pass by step, head after head."""
+    projections = count_product(q_len, *layer.W_q.shape) + count_product(q_len, *layer.W_o.shape)
+    projections += count_product(kv_len, *layer.W_k.shape) + count_product(kv_len, *layer.W_v.shape)
+    heads = range(layer.num_heads)
+    scores = sum(count_product(q_len, layer.d_k, kv_len) for _ in heads)
+    sums = sum(count_product(q_len, kv_len, layer.d_v) for _ in heads)
+    return {"projections": projections, "scores": scores, "weighted sums": sums}
 
 
 @pytest.mark.parametrize("num_heads", HEADS)
@@ -47,6 +49,7 @@ def test_by_hand():
     assert parameters(6, 3, bias=True) == 4 * 36 + 4 * 6
     assert parameters(6, 3, d_k=5, d_v=7, num_kv_heads=1) == 6 * (15 + 5 + 7 + 21)
     assert multiply_adds(2, 5, 6, 3) == (2 + 5 + 5 + 2) * 36 + 2 * 5 * 12
+    assert breakdown(2, 5, 6, 3, d_v=7) == {"projections": 2 * 6 * 27 + 5 * 6 * 27, "scores": 60, "weighted sums": 210}
     assert parameters(6, 3, d_k=5, d_v=7, bias=True) == 6 * (15 + 15 + 21 + 21) + (15 + 15 + 21 + 6)
     assert multiply_adds(2, 5, 6, 3, d_k=5, d_v=7) == 2 * 6 * (15 + 21) + 5 * 6 * (15 + 21) + 2 * 5 * 3 * (5 + 7)
     assert softmax_entries(2, 5, 3) == 30
@@ -69,7 +72,9 @@ def test_parameters_are_the_sizes_of_a_layers_arrays(given_sizes, bias):
 def test_multiply_adds_are_those_counted_in_loops(given_sizes, q_len, kv_len):
     args, more = given_sizes
     layer = MultiHeadAttention.init(*args, rng=0, **more)
-    assert multiply_adds(q_len, kv_len, *args, **more) == count_layer(layer, q_len, kv_len)
+    counted = count_layer(layer, q_len, kv_len)
+    assert breakdown(q_len, kv_len, *args, **more) == counted
+    assert multiply_adds(q_len, kv_len, *args, **more) == sum(counted.values())
 
 
 @settings(deadline=None, max_examples=40)

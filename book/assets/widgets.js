@@ -87,7 +87,8 @@
     const { default: widget } = await import(url);
     const el = element("div", { class: "mha-live widget-subarea" });
     into.querySelector(".mha-still").replaceWith(el);
-    widget.render({ model: { static: true, order, get: (name) => m[name], set() {}, save_changes() {}, on() {}, send() {} }, el });
+    const none = () => {};
+    widget.render({ model: { static: true, order, get: (name) => m[name], set: none, save_changes: none, on: none }, el });
   }
 
   // A screen reader hears the first line of what a control has changed.

@@ -205,6 +205,7 @@ class Explorer(anywidget.AnyWidget):
     controls : {name: values}, as in `frames`; [False, True] is a check box
     trace : function of the control names -> View; a ValueError is a state: its message is shown
     start : {name: value} shown first; a name left out starts at its first value
+    token : place of the token chosen first; -1 is none
     name : prefix of this Explorer's part of the address, where a page has several
     parts : what is shown of "blocks", "heads", "map", "counts"
     repair : the control whose nearest working values are offered where a state is impossible
@@ -213,23 +214,34 @@ class Explorer(anywidget.AnyWidget):
     Raises ValueError if a control has no values or start is not among them.
     """
 
-    _esm = HERE / "explorer.js"
-    _css = HERE / "explorer.css"
+    _esm = "".join((HERE / name).read_text(encoding="utf-8") for name in ("page.js", "maps.js", "explorer.js"))
+    _css = (HERE / "explorer.css").read_text(encoding="utf-8")
     data = traitlets.Dict().tag(sync=True)
     place = traitlets.List().tag(sync=True)  # of each control's value
+    token = traitlets.Int(-1).tag(sync=True)  # chosen first; -1: none
     name = traitlets.Unicode().tag(sync=True)
     parts = traitlets.List().tag(sync=True)
     still = traitlets.Unicode().tag(sync=True)  # the first state as HTML, for a page without scripts
     reply = traitlets.Dict().tag(sync=True)  # the kernel's answer to the page
 
     def __init__(
-        self, controls, trace, *, start=None, name="", parts=("blocks", "heads", "map", "counts"), repair=None, own=None
+        self,
+        controls,
+        trace,
+        *,
+        start=None,
+        token=-1,
+        name="",
+        parts=("blocks", "heads", "map", "counts"),
+        repair=None,
+        own=None,
     ):
         self._controls, first = checked(controls, start)
         self._trace, self._own, self._repair = trace, own, repair
         place = [values.index(first[key]) for key, values in self._controls.items()]
         data = pack(self._controls, trace, repair)
-        super().__init__(data=data, place=place, name=name, parts=list(parts), still=still(view_of(trace, first)))
+        picture = still(view_of(trace, first))
+        super().__init__(data=data, place=place, token=token, name=name, parts=list(parts), still=picture)
         self.on_msg(lambda _, content, __: self._answer(content))
 
     def __repr__(self):
@@ -289,4 +301,5 @@ def toy_explorer(*, start=None, **options):
         "causal": [False, True],
     }
     first = {"d_model": 32, "h": 4} | (start or {})
+    options = {"token": 6} | options  # "it" of the first sentence
     return Explorer(controls, toy_view, start=first, repair="h", own="sentence", **options)

@@ -1,0 +1,68 @@
+"""The same notebooks in JupyterLab, driven headless: run all, move a control, see the number change."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from chapters import BOOK, widgets
+from test_widgets import expected, words
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """Address of a JupyterLab that serves a copy of the chapters."""
+    folder = tmp_path_factory.mktemp("book")
+    for path in BOOK.glob("*.ipynb"):
+        shutil.copy(path, folder)
+    if (BOOK / "data").is_dir():
+        shutil.copytree(BOOK / "data", folder / "data")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--no-browser", "--allow-root", "--IdentityProvider.token=", f"--ServerApp.port={port}"]
+    options += [f"--ServerApp.root_dir={folder}", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=none"]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(120):
+        try:
+            urllib.request.urlopen(f"{address}/api")
+            break
+        except OSError:
+            time.sleep(0.5)
+    yield address
+    server.terminate()
+    server.wait(20)
+
+
+def run_all(chromium, lab, name):
+    page = chromium.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+    page.set_default_timeout(90_000)
+    page.goto(f"{lab}/lab/tree/{name}.ipynb?reset")
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.locator("text=Python 3").first.wait_for()
+    page.locator(".jp-MenuBar-label, .lm-MenuBar-itemLabel").filter(has_text=re.compile("^Run$")).click()
+    page.locator(".lm-Menu-itemLabel").filter(has_text=re.compile("^Run All Cells$")).click()
+    return page
+
+
+def test_frames_in_jupyterlab(chromium, lab):
+    page = run_all(chromium, lab, "01_single_head")
+    _, render, options = widgets(BOOK / "01_single_head.ipynb")[0]
+    widget = page.locator(".mha-frames").first
+    widget.scroll_into_view_if_needed()
+    start = {"scale": True} | options["start"]
+    page.wait_for_function("w => w.innerText.includes('key 7')", arg=widget.element_handle())
+    seen = words(widget.locator("svg").first.evaluate("e => e.outerHTML"))
+    assert seen == expected(render, start)
+    handle = widget.locator(".noUi-handle").first
+    handle.press("ArrowRight")
+    page.wait_for_function("w => w.innerText.includes('d_k = 64')", arg=widget.element_handle())
+    assert words(widget.locator("svg").first.evaluate("e => e.outerHTML")) == expected(render, start | {"d_k": 64})
+    page.context.close()
