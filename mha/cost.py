@@ -19,10 +19,18 @@ def multiply_adds(q_len, kv_len, d_model, num_heads, *, d_k=None, d_v=None, num_
     One multiply-add is two floating point operations. The same for every num_heads
     at d_k = d_v = d_model / num_heads. Softmax, scale and biases are not in it.
     """
+    return sum(breakdown(q_len, kv_len, d_model, num_heads, d_k=d_k, d_v=d_v, num_kv_heads=num_kv_heads).values())
+
+
+def breakdown(q_len, kv_len, d_model, num_heads, *, d_k=None, d_v=None, num_kv_heads=None):
+    """The same by step: {"projections": ..., "scores": ..., "weighted sums": ...}."""
     q_len, kv_len = size("q_len", q_len, least=0), size("kv_len", kv_len, least=0)
     d_model, q, k, v, o = _widths(d_model, num_heads, d_k, d_v, num_kv_heads)
-    projections = d_model * (q_len * (q + o) + kv_len * (k + v))
-    return projections + q_len * kv_len * (q + o)  # scores: d_k a head, weighted sums: d_v a head
+    return {
+        "projections": d_model * (q_len * (q + o) + kv_len * (k + v)),
+        "scores": q_len * kv_len * q,  # d_k a head
+        "weighted sums": q_len * kv_len * o,  # d_v a head
+    }
 
 
 def softmax_entries(q_len, kv_len, num_heads):

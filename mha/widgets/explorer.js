@@ -25,7 +25,9 @@ class Explorer extends Maps {
     // JupyterLab would take the arrow keys.
     el.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      if (event.key === "Escape") this.set({ token: -1 });
+      if (event.key !== "Escape") return;
+      this.hover = -1;
+      this.set({ token: -1 });
     });
     this.read();
     this.build();

@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 from chapters import BOOK, widgets
+from test_explorer import table, texts, trace
 from test_widgets import expected, words
 
 
@@ -46,7 +47,7 @@ def run_all(chromium, lab, name):
     page.set_default_timeout(90_000)
     page.goto(f"{lab}/lab/tree/{name}.ipynb?reset")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-    page.locator("text=Python 3").first.wait_for()
+    page.locator(".jp-NotebookPanel-toolbar", has_text="Python 3").wait_for()
     page.locator(".jp-MenuBar-label, .lm-MenuBar-itemLabel").filter(has_text=re.compile("^Run$")).click()
     page.locator(".lm-Menu-itemLabel").filter(has_text=re.compile("^Run All Cells$")).click()
     return page
@@ -65,4 +66,27 @@ def test_frames_in_jupyterlab(chromium, lab):
     handle.press("ArrowRight")
     page.wait_for_function("w => w.innerText.includes('d_k = 64')", arg=widget.element_handle())
     assert words(widget.locator("svg").first.evaluate("e => e.outerHTML")) == expected(render, start | {"d_k": 64})
+    page.context.close()
+
+
+def test_explorer_in_jupyterlab_takes_the_readers_own_sentence(chromium, lab):
+    page = run_all(chromium, lab, "07_explorer")
+    root = page.locator(".mha-explorer").first
+    root.wait_for()
+    root.scroll_into_view_if_needed()
+    slider = root.get_by_role("slider", name="h", exact=True)
+    slider.press("Home")
+    slider.press("ArrowRight")
+    assert table(root) == texts(trace(h=2)[1].weights[0])
+    field = root.get_by_label("your own sentence")
+    hostile = "<b>Cats</b> chase"
+    for sentence, message in (("", "has no word"), ("a " * 17, "at most 16 fit")):
+        field.fill(sentence)
+        field.press("Enter")
+        root.locator("form [role=alert]", has_text=message).wait_for()
+    field.fill(hostile)
+    field.press("Enter")
+    root.locator(".mha-e-tokens label", has_text="Cats").wait_for()
+    assert root.locator("b b, .mha-e-tokens b").count() == 0
+    assert table(root) == texts(trace(hostile, h=2)[1].weights[0])
     page.context.close()

@@ -1,0 +1,126 @@
+"""Writes book/data/wall_time.json: how long one layer takes for each number of heads, on one thread.
+
+OMP_NUM_THREADS=1 python tools/measure_wall_time.py
+
+Takes some three minutes. Run it on a machine that does nothing else, and look at the spread it prints:
+ratios of the blocks that differ in the second decimal are what a shared machine can give.
+"""
+
+import json
+import os
+import platform
+import sys
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from mha import examples, merge_heads, softmax, split_heads
+from mha.multihead import project
+
+TARGET = Path(__file__).parents[1] / "book" / "data" / "wall_time.json"
+D_MODEL, HEADS = 512, (1, 2, 4, 8, 16)
+ROUNDS = {128: 200, 512: 50}  # n -> passes of each h in a block
+BLOCKS = 5
+STEPS = ("projections", "scores", "softmax", "weighted sums")
+
+
+def make_layer(num_heads, d_model=D_MODEL):
+    """The same matrices for every num_heads, in float32."""
+    layer = examples.layer(d_model, num_heads)
+    return replace(layer, **{f"W_{x}": getattr(layer, f"W_{x}").astype(np.float32) for x in "qkvo"})
+
+
+def tokens(n, d_model=D_MODEL):
+    """Any n token vectors in float32."""
+    return np.random.RandomState(0).standard_normal((n, d_model)).astype(np.float32)
+
+
+def timed_steps(layer, x):
+    """(output, {step: seconds}) of one pass, step by step as the layer computes it."""
+    times = [perf_counter()]
+    q, k, v = (split_heads(project(x, W, None), layer.num_heads) for W in (layer.W_q, layer.W_k, layer.W_v))
+    times.append(perf_counter())
+    scores = q @ k.swapaxes(-1, -2) * layer.scale
+    times.append(perf_counter())
+    weights = softmax(scores)
+    times.append(perf_counter())
+    heads = weights @ v
+    times.append(perf_counter())
+    output = project(merge_heads(heads), layer.W_o, None)
+    times.append(perf_counter())
+    into, *middle, out = np.diff(times)
+    return output, dict(zip(STEPS, (into + out, *middle)))
+
+
+def timed_whole(layer, x):
+    """Seconds of one call of the layer."""
+    start = perf_counter()
+    layer(x)
+    return perf_counter() - start
+
+
+def measure(n, rounds):
+    """One block: {h: {"whole" or a step: seconds of every round}}. The h take turns, so that noise hits all alike."""
+    x, layers = tokens(n), {h: make_layer(h) for h in HEADS}
+    found = {h: {name: [] for name in ("whole", *STEPS)} for h in HEADS}
+    for _ in range(rounds):
+        for h, layer in layers.items():
+            found[h]["whole"].append(timed_whole(layer, x))
+            for step, seconds in timed_steps(layer, x)[1].items():
+                found[h][step].append(seconds)
+    return found
+
+
+def run(n, rounds):
+    """What is stored for one n: medians over all rounds, ratios to h = 1, and the ratios' spread over blocks."""
+    blocks = [measure(n, rounds) for _ in range(BLOCKS)]
+    stored = {}
+    for h in HEADS:
+        joined = {name: [s for block in blocks for s in block[h][name]] for name in blocks[0][h]}
+        by_block = [median(block[h]["whole"]) / median(block[1]["whole"]) for block in blocks]
+        whole = median(joined["whole"])
+        reference = median(s for block in blocks for s in block[1]["whole"])
+        stored[h] = {
+            "microseconds": {name: round(median(seconds) * 1e6) for name, seconds in joined.items()},
+            "ratio": round(whole / reference, 3),
+            "ratio_of_blocks": [round(min(by_block), 3), round(max(by_block), 3)],
+        }
+        print(f"n = {n}  h = {h:2d}  {stored[h]}", flush=True)
+    return stored
+
+
+def cpu():
+    """The processor's name as the system gives it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main():
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        sys.exit("One thread, please: OMP_NUM_THREADS=1 python tools/measure_wall_time.py")
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    machine = {
+        "cpu": cpu(),
+        "cpus": os.cpu_count(),
+        "threads": 1,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": f"{blas['name']} {blas['version']}",
+        "date": date.today().isoformat(),
+    }
+    setting = {"d_model": D_MODEL, "dtype": "float32", "passes": {n: BLOCKS * rounds for n, rounds in ROUNDS.items()}}
+    runs = {n: run(n, rounds) for n, rounds in ROUNDS.items()}
+    TARGET.parent.mkdir(exist_ok=True)
+    stored = {"made_by": "tools/measure_wall_time.py", "machine": machine, "setting": setting, "runs": runs}
+    TARGET.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
