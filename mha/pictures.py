@@ -96,30 +96,6 @@ def heat_map(weights, queries, keys=None, *, title="weights", colour=ACCENT, cel
     return svg(right, top + cell * len(queries) + 2, f"{title}. {spoken(weights, queries, keys)}", *parts)
 
 
-def head_bands(weights, keys, *, title, height=160, cell=28):
-    """One query's weights (num_heads, kv_len): a row a head, all rows together always `height` tall.
-
-    A row's height is to `height` as d_k to d_model: more heads are narrower heads.
-    """
-    names = [f"head {i + 1}" for i in range(len(weights))]
-    left, top, band = 58, 40 + 5.4 * max((len(k) for k in keys), default=0), height / len(weights)
-    parts = [text(0, 14, title, font_weight="bold"), text(left, 32, "key →", font_size=11, opacity=0.8)]
-    for j, key in enumerate(keys):
-        parts.append(text(0, 0, key, transform=f"translate({left + cell * (j + 0.6):.0f} {top - 5:.0f}) rotate(-50)"))
-    cells, written = [], []
-    for i, name in enumerate(names):
-        y = top + band * i
-        parts.append(text(left - 6, y + band / 2 + 4, name, text_anchor="end"))
-        for j in range(len(keys)):
-            w, x = float(weights[i][j]), left + cell * j
-            cells.append(rect(x, y, cell - 1, band - 1, fill=head_colour(i), fill_opacity=f"{CELL_OPACITY * w:.2f}"))
-            written.append(text(x + cell // 2, y + band / 2 + 4, fixed(w).removeprefix("0")))
-    parts.append(element("g", "".join(cells), stroke="currentColor", stroke_opacity=".3"))
-    parts.append(element("g", "".join(written), text_anchor="middle", font_size=10))
-    right = left + cell * len(keys) + 5.0 * max((len(k) for k in keys), default=0)
-    return svg(right, top + height + 2, f"{title}. {spoken(weights, names, keys)}", *parts)
-
-
 def spoken(weights, queries, keys):
     """What a map of weights shows, in words: where each query looks most."""
     rows = [[float(w) for w in row] for row in weights]

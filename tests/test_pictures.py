@@ -106,11 +106,3 @@ def test_what_a_reader_typed_is_escaped():
 
 def test_ninth_head_takes_the_first_colour_again():
     assert pictures.head_colour(8) == pictures.head_colour(0)
-
-
-def test_head_bands_are_as_tall_together_for_every_number_of_heads():
-    for h in (1, 4, 8):
-        root = ET.fromstring(pictures.head_bands(np.full((h, 2), 0.5), ["a", "b"], title="t", height=160))
-        bands = [float(r.get("height")) + 1 for r in root.iter(f"{SVG}rect")]
-        assert len(bands) == 2 * h and sum(bands) == pytest.approx(2 * 160, abs=2)
-        assert f"head {h} looks most at a, 0.50" in root.find(f"{SVG}title").text

@@ -85,9 +85,9 @@ def run(n, rounds):
         whole = median(joined["whole"])
         reference = median(s for block in blocks for s in block[1]["whole"])
         stored[h] = {
-            "microseconds": {name: round(median(seconds) * 1e6) for name, seconds in joined.items()},
-            "ratio": round(whole / reference, 3),
-            "ratio_of_blocks": [round(min(by_block), 3), round(max(by_block), 3)],
+            "microseconds": {name: round(median(seconds) * 1e6, 3) for name, seconds in joined.items()},
+            "ratio": round(whole / reference, 6),
+            "ratio_of_blocks": [round(min(by_block), 6), round(max(by_block), 6)],
         }
         print(f"n = {n}  h = {h:2d}  {stored[h]}", flush=True)
     return stored

@@ -1,6 +1,6 @@
 """Widgets that need no kernel: every state is computed when the notebook runs, and carried along."""
 
-from .explorer import Explorer, View, toy_explorer
+from .explorer import Explorer, View, toy_explorer, toy_view
 from .frames import frames
 
-__all__ = ["Explorer", "View", "frames", "toy_explorer"]
+__all__ = ["Explorer", "View", "frames", "toy_explorer", "toy_view"]
