@@ -78,7 +78,7 @@ def test_every_d_model_and_h_by_keyboard(open_explorer):
 
 
 def test_nearest_h_are_offered_and_work(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     move(root, "h", "3")
     assert root.locator(".mha-e-error button").all_inner_texts() == ["h = 2", "h = 4"]
     assert "2 left over" in root.locator(".mha-e-blocks").inner_text()
@@ -89,7 +89,7 @@ def test_nearest_h_are_offered_and_work(open_explorer):
 
 
 def test_sentence_causal_and_head(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     root.get_by_label("sentence").select_option(examples.SENTENCES[3])
     root.get_by_label("causal").check()
     root.locator(".mha-e-heads label").nth(2).click()
@@ -100,7 +100,7 @@ def test_sentence_causal_and_head(open_explorer):
 
 
 def test_token_by_mouse_keyboard_and_escape(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     words, t = trace()
     root.locator(".mha-e-tokens label", has_text="ball").click()
     weights = t.weights[0][words.index("ball")]
@@ -130,7 +130,7 @@ def test_hover_shows_a_row_and_leaves_no_trace(open_explorer):
 
 
 def test_key_to_query(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     words, t = trace()
     root.get_by_label("key → query").check()
     root.locator(".mha-e-tokens label", has_text="dog").click()
@@ -140,7 +140,7 @@ def test_key_to_query(open_explorer):
 
 
 def test_two_heads_compared(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     root.get_by_label("compare with").select_option("Head 4 of 4")
     _, t = trace()
     assert (table(root, 0), table(root, 1)) == (texts(t.weights[0]), texts(t.weights[3]))
@@ -156,7 +156,7 @@ def test_address_brings_the_state_back(open_explorer):
     page.wait_for_function("location.hash.includes('token=9')")
     link = page.url
     assert {"d_model=48", "h=6", "head=5", "token=9"} <= set(re.split("[#&]", link))
-    again, other = open_explorer(PAGE + link[link.index("#") :])
+    _again, other = open_explorer(PAGE + link[link.index("#") :])
     assert table(other) == table(root) == texts(trace(d_model=48, h=6)[1].weights[4])
     assert other.locator(".mha-e-status").inner_text() == root.locator(".mha-e-status").inner_text()
 
@@ -216,7 +216,7 @@ def test_phone_by_touch(open_explorer):
 
 
 def test_controls_have_names_and_values(open_explorer):
-    page, root = open_explorer()
+    _page, root = open_explorer()
     for name in ("d_model", "h"):
         assert slider(root, name).get_attribute("aria-valuetext") in {"16", "32", "48", "4"}
     unnamed = root.locator("input, select, button").evaluate_all(
@@ -228,14 +228,14 @@ def test_controls_have_names_and_values(open_explorer):
 
 
 def test_no_motion_where_it_is_not_wanted(open_explorer):
-    page, root = open_explorer(reduced_motion="reduce")
+    _page, root = open_explorer(reduced_motion="reduce")
     assert set(
         root.locator("td, label").evaluate_all("all => all.map(e => getComputedStyle(e).transitionDuration)")
     ) == {"0s"}
 
 
 def test_nothing_below_jumps_when_the_state_is_impossible(open_explorer):
-    page, root = open_explorer(viewport={"width": 1280, "height": 900})
+    _page, root = open_explorer(viewport={"width": 1280, "height": 900})
     body = root.locator(".mha-e-body")
     before = body.bounding_box()["height"]
     move(root, "h", "3")
