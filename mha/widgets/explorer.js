@@ -104,7 +104,7 @@ class Explorer extends Maps {
     for (const [name, made] of Object.entries(all)) {
       if (parts.includes(name)) this.body.append(...made);
     }
-    if (!parts.includes("map")) this.body.append(this.status);
+    if (!parts.includes("map")) this.heads.after(this.status);
     this.buildLooks();
   }
 
