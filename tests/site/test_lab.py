@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 from chapters import BOOK, widgets
-from test_explorer import table, texts, trace
+from test_explorer_page import table, texts, trace
 from test_widgets import expected, words
 
 

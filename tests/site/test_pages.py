@@ -38,7 +38,7 @@ def test_page_is_whole_without_scripts(open_page, path):
 def test_every_widget_is_drawn(open_page, path):
     page = open_page(path)
     widgets = page.locator(".mha-widget")
-    assert page.locator(".mha-live svg").count() >= widgets.count()
+    assert page.locator(".mha-live:has(svg, canvas)").count() == widgets.count()
     assert page.locator(".mha-still").count() == 0
 
 

@@ -100,7 +100,7 @@ def test_sentence_causal_and_head(open_explorer):
 
 
 def test_token_by_mouse_keyboard_and_escape(open_explorer):
-    _page, root = open_explorer()
+    page, root = open_explorer()
     words, t = trace()
     root.locator(".mha-e-tokens label", has_text="ball").click()
     weights = t.weights[0][words.index("ball")]
@@ -112,6 +112,7 @@ def test_token_by_mouse_keyboard_and_escape(open_explorer):
     assert "because looks most at" in root.locator(".mha-e-status").inner_text()
     table(root)
     assert root.locator("td.mha-e-faded").count() == 90
+    page.mouse.move(0, 0)
     root.locator(".mha-e-tokens input").nth(5).press("Escape")
     assert root.locator("td.mha-e-faded").count() == 0
     assert root.locator(".mha-e-tokens input:checked").count() == 0
