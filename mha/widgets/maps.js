@@ -16,7 +16,7 @@ export class Maps extends Page {
         pixels[at] = red;
         pixels[at + 1] = green;
         pixels[at + 2] = blue;
-        pixels[at + 3] = 255 * this.weight(head, i, j) * (this.faded(i, j) ? 0.2 : 1);
+        pixels[at + 3] = 255 * this.weight(head, i, j) * (this.faded(i, j) ? 0.3 : 1);
       }
     }
     canvas.getContext("2d").putImageData(image, 0, 0);
