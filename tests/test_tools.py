@@ -1,6 +1,7 @@
 """What make calls: serving, refreshing, vendored files."""
 
 import hashlib
+import json
 import signal
 import socket
 import subprocess
@@ -9,10 +10,12 @@ import urllib.request
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
+import measure_wall_time
 import refresh_book
 
 
@@ -60,3 +63,23 @@ def test_each_dependency_has_a_range_a_reason_and_a_frozen_version(name):
             requirement, _, reason = line.partition("#")
             assert ">=" in requirement and "<" in requirement and reason.strip()
             assert requirement.split(">=")[0].lower() in frozen
+
+
+def test_timed_steps_compute_what_the_layer_computes():
+    layer, x = measure_wall_time.make_layer(3, d_model=15), measure_wall_time.tokens(7, d_model=15)
+    output, seconds = measure_wall_time.timed_steps(layer, x)
+    assert output.dtype == layer(x).dtype == np.float32
+    np.testing.assert_array_equal(output, layer(x))
+    assert tuple(seconds) == measure_wall_time.STEPS
+
+
+def test_stored_wall_times_are_whole():
+    stored = json.loads(measure_wall_time.TARGET.read_text(encoding="utf-8"))
+    assert stored["machine"]["threads"] == 1
+    assert list(stored["runs"]) == [str(n) for n in measure_wall_time.ROUNDS]
+    for by_heads in stored["runs"].values():
+        assert list(by_heads) == [str(h) for h in measure_wall_time.HEADS]
+        for found in by_heads.values():
+            whole, *parts = found["microseconds"].values()
+            assert sum(parts) == pytest.approx(whole, rel=0.15)
+            assert found["ratio"] == pytest.approx(whole / by_heads["1"]["microseconds"]["whole"], rel=1e-4)

@@ -1,9 +1,9 @@
 """Writes book/data/wall_time.json: how long one layer takes for each number of heads, on one thread.
 
-OMP_NUM_THREADS=1 python tools/measure_wall_time.py
+OMP_NUM_THREADS=1 python tools/measure_wall_time.py [n ...]     (128 and 512 without arguments)
 
-Takes some three minutes. Run it on a machine that does nothing else, and look at the spread it prints:
-ratios of the blocks that differ in the second decimal are what a shared machine can give.
+Takes some two minutes. Run it on a machine that does nothing else, and look at the spread of the blocks that
+it prints: where they differ by more than a tenth, something else was running, and that n is worth another run.
 """
 
 import json
@@ -23,7 +23,7 @@ from mha.multihead import project
 
 TARGET = Path(__file__).parents[1] / "book" / "data" / "wall_time.json"
 D_MODEL, HEADS = 512, (1, 2, 4, 8, 16)
-ROUNDS = {128: 200, 512: 50}  # n -> passes of each h in a block
+ROUNDS = {128: 100, 512: 25}  # n -> passes of each h in a block
 BLOCKS = 5
 STEPS = ("projections", "scores", "softmax", "weighted sums")
 
@@ -52,7 +52,7 @@ def timed_steps(layer, x):
     times.append(perf_counter())
     output = project(merge_heads(heads), layer.W_o, None)
     times.append(perf_counter())
-    into, *middle, out = np.diff(times)
+    into, *middle, out = np.diff(times).tolist()
     return output, dict(zip(STEPS, (into + out, *middle)))
 
 
@@ -116,7 +116,10 @@ def main():
         "date": date.today().isoformat(),
     }
     setting = {"d_model": D_MODEL, "dtype": "float32", "passes": {n: BLOCKS * rounds for n, rounds in ROUNDS.items()}}
-    runs = {n: run(n, rounds) for n, rounds in ROUNDS.items()}
+    again = {int(n) for n in sys.argv[1:]} or set(ROUNDS)
+    before = json.loads(TARGET.read_text(encoding="utf-8")) if TARGET.exists() else {}
+    kept = before["runs"] if before.get("machine") == machine else {}
+    runs = {str(n): run(n, ROUNDS[n]) if n in again or str(n) not in kept else kept[str(n)] for n in ROUNDS}
     TARGET.parent.mkdir(exist_ok=True)
     stored = {"made_by": "tools/measure_wall_time.py", "machine": machine, "setting": setting, "runs": runs}
     TARGET.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
