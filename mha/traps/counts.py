@@ -1,0 +1,122 @@
+"""Exercises with whole numbers: the width of a head, parameters, multiply-adds."""
+
+from mha.checks import head_width
+
+from .engine import Exercise, wrong
+from .shapes import whole
+
+# ---- divisibility ---------------------------------------------------------------------------
+
+
+def strict_width(d_model, num_heads):
+    return head_width(d_model, num_heads)
+
+
+def width_by_message(d_model, num_heads):
+    if d_model % num_heads != 0:
+        raise ValueError(f"cannot cut d_model = {d_model} into num_heads = {num_heads} equal parts")
+    return d_model / num_heads
+
+
+HEAD_WIDTH = Exercise(
+    name="head_width",
+    title="the width of one head, and when there is none",
+    call="head_width(d_model, num_heads)",
+    prompt=(
+        "Return d_k, the width of one head when num_heads heads share d_model (d_v = d_k).\n"
+        "If that is no whole number, raise a ValueError whose message holds both d_model and num_heads."
+    ),
+    build=whole(strict_width),
+    probes=lambda rng: dict([_width_probe(int(rng.randint(2, 12)), int(rng.randint(2, 9))) for _ in range(2)]
+                            + [(f"{d} by {h}", (d, h)) for d, h in ((512, 8), (12, 3), (7, 1), (10, 4), (7, 3), (3, 5))]),
+    wrong=(
+        wrong(30, answer=lambda d_model, num_heads: d_model // num_heads),
+        wrong(30, answer=lambda d_model, num_heads: max(1, d_model // num_heads)),
+        wrong(35, answer=lambda d_model, num_heads: d_model),
+        wrong(35, "You return d_model, also where num_heads divides it; the error is there.",
+              answer=lambda d_model, num_heads: strict_width(d_model, num_heads) * num_heads),
+    ),
+    variants=(width_by_message,),
+    chapter="03_projections",
+)  # fmt: skip
+
+
+def _width_probe(d_k, num_heads):
+    return f"{d_k * num_heads} by {num_heads}", (d_k * num_heads, num_heads)
+
+
+# ---- parameters -----------------------------------------------------------------------------
+
+
+def sizes(rng):
+    """Two random sizes and two from the paper's tables."""
+    drawn = [(int(rng.randint(3, 40)) * h, h) for h in (int(rng.randint(2, 5)), int(rng.randint(5, 9)))]
+    return (*drawn, (512, 8), (512, 16), (768, 12))
+
+
+PARAMETERS = Exercise(
+    name="parameters",
+    title="trained numbers of a layer",
+    call="parameters(d_model, num_heads)",
+    prompt=(
+        "Return how many numbers W_Q, W_K, W_V of all heads and W_O hold together, where num_heads heads of equal width\n"
+        "d_k = d_v = d_model / num_heads share d_model. No biases."
+    ),
+    build=whole(lambda d_model, num_heads: 4 * d_model**2),
+    probes=lambda rng: {f"{d} by {h}": (d, h) for d, h in sizes(rng)},
+    wrong=(
+        wrong(33, answer=lambda d, h: 4 * h * d**2),
+        wrong(33, "You counted h full-width projections for q, k and v.", answer=lambda d, h: (3 * h + 1) * d**2),
+        wrong(14, "You counted W_Q, W_K and W_V; W_O is missing.", answer=lambda d, h: 3 * d**2),
+        wrong(15, "You counted one W_Q and one W_K for all heads.", answer=lambda d, h: 2 * d * d // h + 2 * d**2),
+    ),
+    variants=(
+        lambda d_model, num_heads: sum(3 * d_model * (d_model // num_heads) for _ in range(num_heads)) + d_model * d_model,
+        lambda d_model, num_heads: 4.0 * d_model * d_model,
+    ),
+    chapter="06_cost",
+)
+
+# ---- multiply-adds --------------------------------------------------------------------------
+
+
+def projections(n, d):
+    return 4 * n * d**2
+
+
+def products(n, d):
+    return 2 * n * n * d
+
+
+MULTIPLY_ADDS = Exercise(
+    name="multiply_adds",
+    title="multiply-adds of a forward pass",
+    call="multiply_adds(n, d_model, num_heads)",
+    prompt=(
+        "Self-attention on n tokens, num_heads heads of width d_k = d_v = d_model / num_heads. Return the number of\n"
+        "multiply-adds (one multiplication with its addition counts 1) of the four projections (q, k, v and W_O), of the\n"
+        "scores q·k, and of the weighted sums of v, over all heads. Softmax, scale and biases don't count."
+    ),
+    build=whole(lambda n, d_model, num_heads: projections(n, d_model) + products(n, d_model)),
+    probes=lambda rng: {f"{n} tokens, {d} by {h}": (n, d, h)
+                        for n, (d, h) in zip((int(rng.randint(5, 50)), 11, 128, 100, 300), sizes(rng))},
+    wrong=(
+        wrong(34, answer=lambda n, d, h: h * (projections(n, d) + products(n, d))),
+        wrong(34, "You multiplied the products of scores and weighted sums by h.",
+              answer=lambda n, d, h: projections(n, d) + h * products(n, d)),
+        wrong(34, "You multiplied the projections by h.", answer=lambda n, d, h: h * projections(n, d) + products(n, d)),
+        wrong(34, "You multiplied by h all but W_O.",
+              answer=lambda n, d, h: h * (3 * n * d**2 + products(n, d)) + n * d**2),
+        wrong(34, "You multiplied the projections of q, k and v by h.",
+              answer=lambda n, d, h: (3 * h + 1) * n * d**2 + products(n, d)),
+        wrong(14, "The product with W_O is missing from your count.",
+              answer=lambda n, d, h: 3 * n * d**2 + products(n, d)),
+    ),
+    variants=(
+        lambda n, d, h: sum(3 * n * d * (d // h) + 2 * n * n * (d // h) for _ in range(h)) + n * d * d,
+        lambda n, d, h: float(2 * n * d * (2 * d + n)),
+    ),
+    chapter="06_cost",
+)  # fmt: skip
+
+EXERCISES = (HEAD_WIDTH, PARAMETERS, MULTIPLY_ADDS)
