@@ -19,14 +19,14 @@ def judge(exercise, answer, *, seed=None, seconds=5.0):
     refusal = _uncallable(exercise, answer, next(iter(inputs.values())))
     if refusal:
         return refusal
-    called, parts = [], len(exercise.result)
+    watch, parts = runner.Watch(), len(exercise.result)
     session = runner.guarded(
-        lambda: [[runner.attempt(answer, args, parts, called) for args in inputs.values()] for _ in range(2)], seconds
+        lambda: [[runner.attempt(answer, args, parts, watch) for args in inputs.values()] for _ in range(2)], seconds
     )
     if session.stopped:
         return Verdict("slow", "too slow, or endless", (f"Stopped after about {seconds:g} seconds.", *_printed(session)))
     first, second = session.value
-    return _compare(exercise, answer, seed, seconds, first, second, _notes(session, called, first, exercise))
+    return _compare(exercise, answer, seed, seconds, first, second, _notes(session, watch.called, first, exercise))
 
 
 def unanswered(hint=""):
@@ -84,14 +84,14 @@ def _compare(exercise, answer, seed, seconds, first, second, notes):
     if not wrong:
         return _right(notes)
     entries = engine.diagnose(exercise, seed, found)
-    if entries:
+    if entries and entries[0].number:
         i = next((i for i in wrong if isinstance(found[i], tuple) and isinstance(expected[i], tuple)), wrong[0])
         note = entries[0].note if len(entries) == 1 else ""
         return named(engine.names(entries), note, _difference(exercise, inputs[i], found[i], expected[i]), notes.values())
     i = wrong[0]
     verdict = _unnamed(exercise, inputs[i], found[i], expected[i])
     if verdict.kind == "unknown":
-        notes = {"law": _broken_law(exercise, answer, seed, seconds)} | notes
+        notes = {"law": entries[0].note if entries else _broken_law(exercise, answer, seed, seconds)} | notes
     lines = (*verdict.lines, *(note for note in notes.values() if note))
     kind = "changed input" if verdict.kind == "unknown" and "changed input" in notes else verdict.kind
     return Verdict(kind, verdict.title, lines)

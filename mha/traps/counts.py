@@ -54,6 +54,32 @@ def sizes(rng):
     return (*drawn, (512, 8), (512, 16), (768, 12))
 
 
+def three_projections(d, h):
+    """Rows times columns of W_Q, W_K and W_V of all heads."""
+    return 3 * d * d
+
+
+def three_full_width(d, h):
+    return 3 * h * d * d
+
+
+def one_output(d, h):
+    """Rows times columns of W_O."""
+    return d * d
+
+
+def no_output(d, h):
+    return 0
+
+
+def wide_output(d, h):
+    return h * d * d
+
+
+def parameters_of(qkv=three_projections, out=one_output):
+    return lambda d_model, num_heads: qkv(d_model, num_heads) + out(d_model, num_heads)
+
+
 PARAMETERS = Exercise(
     name="parameters",
     title="trained numbers of a layer",
@@ -62,13 +88,13 @@ PARAMETERS = Exercise(
         "Return how many numbers W_Q, W_K, W_V of all heads and W_O hold together, where num_heads heads of equal width\n"
         "d_k = d_v = d_model / num_heads share d_model. No biases."
     ),
-    build=whole(lambda d_model, num_heads: 4 * d_model**2),
+    build=parameters_of,
     probes=lambda rng: {f"{d} by {h}": (d, h) for d, h in sizes(rng)},
     wrong=(
-        wrong(33, answer=lambda d, h: 4 * h * d**2),
-        wrong(33, "You counted h full-width projections for q, k and v.", answer=lambda d, h: (3 * h + 1) * d**2),
-        wrong(14, "You counted W_Q, W_K and W_V; W_O is missing.", answer=lambda d, h: 3 * d**2),
-        wrong(15, "You counted one W_Q and one W_K for all heads.", answer=lambda d, h: 2 * d * d // h + 2 * d**2),
+        wrong(33, qkv=three_full_width, out=wide_output),
+        wrong(33, "You counted h full-width projections for q, k and v.", qkv=three_full_width),
+        wrong(33, "You counted W_O h times.", out=wide_output),
+        wrong(14, "You counted W_Q, W_K and W_V; W_O is missing.", out=no_output),
     ),
     variants=(
         lambda d_model, num_heads: sum(3 * d_model * (d_model // num_heads) for _ in range(num_heads)) + d_model * d_model,
@@ -80,12 +106,17 @@ PARAMETERS = Exercise(
 # ---- multiply-adds --------------------------------------------------------------------------
 
 
-def projections(n, d):
-    return 4 * n * d**2
-
-
-def products(n, d):
+def products(n, d, h):
+    """Scores and weighted sums."""
     return 2 * n * n * d
+
+
+def products_times_h(n, d, h):
+    return h * products(n, d, h)
+
+
+def multiply_adds_of(qkv=three_projections, out=one_output, products=products):
+    return lambda n, d_model, num_heads: n * parameters_of(qkv, out)(d_model, num_heads) + products(n, d_model, num_heads)
 
 
 MULTIPLY_ADDS = Exercise(
@@ -97,20 +128,16 @@ MULTIPLY_ADDS = Exercise(
         "multiply-adds (one multiplication with its addition counts 1) of the four projections (q, k, v and W_O), of the\n"
         "scores q·k, and of the weighted sums of v, over all heads. Softmax, scale and biases don't count."
     ),
-    build=whole(lambda n, d_model, num_heads: projections(n, d_model) + products(n, d_model)),
+    build=multiply_adds_of,
     probes=lambda rng: {f"{n} tokens, {d} by {h}": (n, d, h)
                         for n, (d, h) in zip((int(rng.randint(5, 50)), 11, 128, 100, 300), sizes(rng))},
     wrong=(
-        wrong(34, answer=lambda n, d, h: h * (projections(n, d) + products(n, d))),
-        wrong(34, "You multiplied the products of scores and weighted sums by h.",
-              answer=lambda n, d, h: projections(n, d) + h * products(n, d)),
-        wrong(34, "You multiplied the projections by h.", answer=lambda n, d, h: h * projections(n, d) + products(n, d)),
-        wrong(34, "You multiplied by h all but W_O.",
-              answer=lambda n, d, h: h * (3 * n * d**2 + products(n, d)) + n * d**2),
-        wrong(34, "You multiplied the projections of q, k and v by h.",
-              answer=lambda n, d, h: (3 * h + 1) * n * d**2 + products(n, d)),
-        wrong(14, "The product with W_O is missing from your count.",
-              answer=lambda n, d, h: 3 * n * d**2 + products(n, d)),
+        wrong(34, qkv=three_full_width, out=wide_output, products=products_times_h),
+        wrong(34, "You multiplied by h all but W_O.", qkv=three_full_width, products=products_times_h),
+        wrong(34, "You multiplied the products of scores and weighted sums by h.", products=products_times_h),
+        wrong(34, "You multiplied the projections by h.", qkv=three_full_width, out=wide_output),
+        wrong(34, "You multiplied the projections of q, k and v by h.", qkv=three_full_width),
+        wrong(14, "The product with W_O is missing from your count.", out=no_output),
     ),
     variants=(
         lambda n, d, h: sum(3 * n * d * (d // h) + 2 * n * n * (d // h) for _ in range(h)) + n * d * d,

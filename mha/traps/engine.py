@@ -25,7 +25,7 @@ class Wrong:
     """One wrong program: the number of its mistake and the steps that it replaces.
 
     number : of the table in `mistakes`; None is a decoy, a wrong program that has no number but
-        whose values could be taken for those of one that has
+        whose values could be taken for those of one that has: it is never named, only described
     note : replaces the table's "what you did" where this form needs its own words
     by_error : the mistake may be named although it only raises, if the error is the same
     alone : no part of a pair
@@ -144,12 +144,15 @@ def _gap(a, b):
         return np.inf
     if a.size == 0:
         return 0.0
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    finite = np.isfinite(b)
-    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-        return np.inf
-    size = np.abs(b[finite]).max(initial=0) or 1.0
-    return float(np.abs(a[finite] - b[finite]).max(initial=0) / size)
+    a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(a - b)
+    if not np.isfinite(difference.max()):
+        finite = np.isfinite(b)
+        if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return np.inf
+        difference, b = difference[finite], b[finite]
+    return float(difference.max(initial=0) / (np.abs(b).max(initial=0) or 1.0))
 
 
 def tolerance(outcome, expected):
@@ -198,7 +201,7 @@ class Known:
 
 
 def diagnose(exercise, seed, found):
-    """The entries (one, or a pair) whose values equal the answer's on every probe; () if none or several do."""
+    """The entries (one, a pair, or a decoy) whose values equal the answer's on every probe; () if none or several do."""
     expected = exercise.expected(seed)
     for kind in ("forms", "pairs"):
         matches = {}
@@ -234,8 +237,7 @@ def _only(matches):
     ranked = sorted(matches.values(), key=lambda match: match[0])
     if len(ranked) > 1 and ranked[1][0] <= max(1e-12, 1000 * ranked[0][0]):
         return ()
-    entries = ranked[0][1]
-    return () if entries[0].number is None else entries
+    return ranked[0][1]
 
 
 def names(entries):

@@ -1,5 +1,7 @@
 """Exercises: one head, many heads, W_O, the whole layer, grouped heads."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from mha.multihead import merge_heads
@@ -8,23 +10,16 @@ from . import shapes, steps
 from .draw import matrix, normal, qkv
 from .engine import Exercise, wrong
 from .loops import LOOPS
+from .shapes import plain, project_of, transposed
 from .ways import any_way
 
 # ---- one head -------------------------------------------------------------------------------
 
 
-def plain(x, W):
-    return x @ W
-
-
-def transposed(x, W):
-    return x @ W.T
-
-
 def one_head_of(query=plain, key=plain, value=plain, value_weight=lambda W_k, W_v: W_v, **chosen):
     def program(x, context, W_q, W_k, W_v):
         q, k, v = query(x, W_q), key(context, W_k), value(context, value_weight(W_k, W_v))
-        return steps.attend(q, k, v, x, **chosen)[0]
+        return steps.attend(q, k, v, widths=(x.shape[-1], context.shape[-1]), **chosen)[0]
 
     return program
 
@@ -58,7 +53,6 @@ def one_head_by_einsum(x, context, W_q, W_k, W_v):
     return np.einsum("bnm,bmd,de->bne", e / e.sum(-1, keepdims=True), context, W_v)
 
 
-WIDTH_SCALES = (wrong(4, scale=lambda q, x: x.shape[-1] ** -0.5),)
 
 ONE_HEAD = Exercise(
     name="one_head",
@@ -74,13 +68,13 @@ ONE_HEAD = Exercise(
     result=("B, q_len, d_v",),
     wrong=(
         *steps.SCALES,
-        *WIDTH_SCALES,
+        *map(steps.by_width, (0, 1)),
         *steps.AFTER,
         *steps.QUERY_SOFTMAX,
         *steps.BATCH_SOFTMAX,
         *steps.KEYS,
         wrong(11, "You projected the values with W_k.", value_weight=lambda W_k, W_v: W_k),
-        *steps.ALL_AXES,
+        wrong(28, product=steps.all_axes),
         wrong(29, query=transposed, key=transposed, value=transposed),
         wrong(29, query=transposed, key=transposed),
         wrong(29, query=transposed),
@@ -94,14 +88,15 @@ ONE_HEAD = Exercise(
 # ---- many heads: projections, attention, concatenation --------------------------------------
 
 
-def many_heads_of(query=shapes.own_columns, key=shapes.own_columns, value=shapes.own_columns,
+def many_heads_of(query=project_of(), key=project_of(), value=project_of(),
                   value_weight=lambda W_k, W_v: W_v, merge=merge_heads, loop=None, **chosen):  # fmt: skip
-    def program(x, context, W_q, W_k, W_v, num_heads):
+    def program(x, context, W_q, W_k, W_v, num_heads, d_model=None):
         if loop:
             return loop(x, context, W_q, W_k, W_v, num_heads)
+        widths = (x.shape[-1], context.shape[-1], W_v.shape[1], d_model)
         W_v = value_weight(W_k, W_v)
         q, k, v = query(x, W_q, num_heads), key(context, W_k, num_heads), value(context, W_v, num_heads)
-        return merge(steps.attend(q, k, v, x, **chosen)[0])
+        return merge(steps.attend(q, k, v, widths=widths, **chosen)[0])
 
     return program
 
@@ -133,8 +128,8 @@ MERGES = (
 )
 UNMOVED_BOTH = (
     wrong(1, "You left the head axis behind the tokens: each token's heads attend to each other.",
-          query=shapes.after_projection(shapes.not_moved), key=shapes.after_projection(shapes.not_moved),
-          value=shapes.after_projection(shapes.not_moved), merge=lambda heads: heads.reshape(*heads.shape[:2], -1)),
+          query=project_of(cut=shapes.not_moved), key=project_of(cut=shapes.not_moved),
+          value=project_of(cut=shapes.not_moved), merge=lambda heads: heads.reshape(*heads.shape[:2], -1)),
 )  # fmt: skip
 
 
@@ -144,27 +139,33 @@ def everywhere(number, projection, names=("query", "key", "value"), note=""):
 
 
 PROJECTIONS = (
-    *(everywhere(1, shapes.after_projection(cut)) for cut in shapes.UNMOVED),
+    *(everywhere(1, project_of(cut=cut)) for cut in shapes.UNMOVED),
     *UNMOVED_BOTH,
     *(everywhere(13, way) for way in shapes.BLIND),
     *(everywhere(15, way, names) for way in shapes.SHARED for names in (("query", "key"), ("query", "key", "value"))),
-    *(everywhere(29, shapes.out_in(shapes.own_columns), names)
+    *(everywhere(29, project_of(product=transposed), names)
       for names in (("query", "key", "value"), ("query", "key"), ("query",), ("key",), ("value",))),
 )  # fmt: skip
-def own_scale(q, x):
+
+
+def own_scale(q, widths):
     """1 / √(d_model / h), although q is as wide as all heads together."""
     return (q.shape[-1] // q.shape[1]) ** -0.5
 
 
+ALL_COLUMNS = project_of(cut=shapes.full_width)
 FULL_WIDTH = tuple(
-    wrong(35, **dict.fromkeys(names, shapes.all_columns), **scale)
-    for names in (("query", "key", "value"), ("query", "key"), ("value",))
-    for scale in ({}, {"scale": own_scale})
-    if scale == {} or "query" in names
+    wrong(35, **dict.fromkeys(("query", "key", "value"), ALL_COLUMNS), **scale) for scale in ({}, {"scale": own_scale})
 )
+ONE_BIG_HEAD = tuple(
+    wrong(None, "Nothing is cut: these are the values of a single head of full width.",
+          query=ALL_COLUMNS, key=ALL_COLUMNS, **scale)
+    for scale in ({}, {"scale": own_scale})
+)  # fmt: skip
 WEIGHING = (
+    *ONE_BIG_HEAD,
     *steps.ATTENTION,
-    *WIDTH_SCALES,
+    *map(steps.by_width, (0, 1, 2)),
     wrong(11, "You projected the values with W_k.", value_weight=lambda W_k, W_v: W_k),
 )
 
@@ -276,7 +277,7 @@ OUTPUT = Exercise(
         *shapes.MERGES,
         *OUT,
         *POOLED_OUT,
-        wrong(None, merge=lambda heads: heads, by_error=True),
+        wrong(None, "The heads are not put side by side before W_o.", merge=lambda heads: heads, by_error=True),
     ),
     variants=(output_by_sum, output_by_einsum, *any_way(output_of())),
     chapter="05_concat_and_output",
@@ -291,7 +292,7 @@ def layer_of(out=times_W_o, loop=None, **chosen):
     def program(x, context, W_q, W_k, W_v, W_o, num_heads):
         if loop:
             return loop(x, context, W_q, W_k, W_v, num_heads, W_o)
-        return out(concat_of(x, context, W_q, W_k, W_v, num_heads), W_o, num_heads)
+        return out(concat_of(x, context, W_q, W_k, W_v, num_heads, W_o.shape[1]), W_o, num_heads)
 
     return program
 
@@ -327,13 +328,15 @@ LAYER = Exercise(
     result=("B, q_len, d_model",),
     wrong=(
         *WEIGHING,
+        steps.by_width(3),
         *PROJECTIONS,
         *MERGES,
         *OUT,
         *POOLED_OUT,
         *(wrong(12, loop=loop, by_error=True, alone=True) for loop in LOOPS),
-        wrong(29, **dict.fromkeys(("query", "key", "value"), shapes.out_in(shapes.own_columns)), out=OUT[1].steps["out"]),
-        wrong(None, merge=lambda heads: heads, by_error=True),
+        wrong(29, **dict.fromkeys(("query", "key", "value"), project_of(product=transposed)), out=OUT[1].steps["out"]),
+        *(replace(entry, by_error=True, alone=True) for entry in FULL_WIDTH),
+        wrong(None, "The heads are not put side by side before W_o.", merge=lambda heads: heads, by_error=True),
     ),
     variants=(layer_by_sum, *any_way(layer_of())),
     chapter="05_concat_and_output",

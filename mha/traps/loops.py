@@ -73,6 +73,27 @@ class WeightsCutAgain(CutAgain):
         return x @ y
 
 
+class ReshapedAgain(CutAgain):
+    """q = q.reshape(B, seq, h, -1)[:, :, i] in every turn."""
+
+    def turn(y, i, x, W, width, h):
+        return y.reshape(*y.shape[:2], h, -1)[:, :, i]
+
+
+class ReshapedToWidthAgain(CutAgain):
+    """q = q.reshape(B, seq, h, d_k)[:, :, i] in every turn."""
+
+    def turn(y, i, x, W, width, h):
+        return y.reshape(*y.shape[:2], h, width)[:, :, i]
+
+
+class DividedAgain(CutAgain):
+    """q = np.split(q, h, axis=-1)[i] in every turn."""
+
+    def turn(y, i, x, W, width, h):
+        return np.split(y, h, axis=-1)[i]
+
+
 SCALES = (
     lambda q, d_k: 1 / math.sqrt(d_k),
     lambda q, d_k: 1 / np.sqrt(q.shape[-1]),  # the width that q has now
@@ -122,7 +143,10 @@ def into_place(heads, x, d_v):
 
 
 JOINS = (side_by_side, stacked, stacked_first, into_place)
-KINDS = (CutAgain, PickedAgain, PickedBehindTokens, ProjectedAgain, WeightsCutAgain)
+KINDS = (
+    CutAgain, PickedAgain, PickedBehindTokens, ProjectedAgain, WeightsCutAgain,
+    ReshapedAgain, ReshapedToWidthAgain, DividedAgain,
+)  # fmt: skip
 LOOPS = (
     *(overwriting(names, kind, join) for kind in KINDS for names in NAMES for join in JOINS),
     *(overwriting(names, kind, scale=scale) for kind in (CutAgain, WeightsCutAgain)

@@ -131,7 +131,7 @@ MASKED = Exercise(
         *steps.QUERY_SOFTMAX,
         *steps.HEAD_SOFTMAX,
     ),
-    styles=(*steps.MASK_STYLES, {"after": lambda weights, q, mask: np.nan_to_num(weights)}),
+    styles=steps.MASK_STYLES,
     variants=(masked_by_loops, masked_by_where, *any_way(masked_of())),
     laws=(FORBIDDEN, ROWS),
     chapter="10_masks",
@@ -151,7 +151,7 @@ def no_policy(output, mask):
 def empty_rows_of(read=same, normalise=steps.plain_softmax, policy=zeros_where_blind, **chosen):
     def program(q, k, v, mask):
         seen = read(mask)
-        output, _ = steps.attend(q, k, v, None, seen, normalise=normalise, **chosen)
+        output, _ = steps.attend(q, k, v, seen, normalise=normalise, **chosen)
         return policy(output, seen)
 
     return program
@@ -199,6 +199,7 @@ EMPTY_ROWS = Exercise(
     result=("B, num_heads, q_len, d_v",),
     wrong=(
         wrong(21, policy=no_policy),
+        *(wrong(entry.number, policy=no_policy, **entry.steps) for entry in steps.TIMES_INF),
         *steps.MASKING,
         *steps.ATTENTION,
     ),
@@ -274,7 +275,7 @@ PADDING = Exercise(
 def decode_of(start=at_end, shift=0, read=same, **chosen):
     def program(q, k, v):
         mask = causal_of(start, shift, read)(q.shape[-2], k.shape[-2])
-        return steps.attend(q, k, v, None, mask, **chosen)[0]
+        return steps.attend(q, k, v, mask, **chosen)[0]
 
     return program
 

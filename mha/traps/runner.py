@@ -5,6 +5,7 @@ It keeps a notebook whole (no output flood, no exit, no endless loop in Python c
 
 import contextlib
 import ctypes
+import functools
 import io
 import linecache
 import sys
@@ -48,7 +49,7 @@ class Raised:
     message: str
     line: int | None = None
     source: str = ""
-    empty: bool = False  # some array there had no numbers left in it
+    empty: bool = False  # an array of its own had no numbers left in it
 
 
 @dataclass(frozen=True)
@@ -72,38 +73,48 @@ class Session:
 # ---- one call -------------------------------------------------------------------------------
 
 
-def attempt(answer, args, parts, called=None):
+@dataclass
+class Watch:
+    """What is seen while an answer runs: which of mha's functions it calls, whether an array of its own ran empty."""
+
+    called: list = field(default_factory=list)
+    emptied: bool = False
+
+    def __call__(self, frame, event, _):
+        """For sys.setprofile."""
+        module = str(frame.f_globals.get("__name__"))
+        if event == "call" and (module == "mha" or module.startswith("mha.")):
+            self.called.append(f"{module}.{frame.f_code.co_name}")
+        if event == "return" and not self.emptied and _is_own(frame.f_code.co_filename):
+            self.emptied = _holds_empty(frame)
+
+
+def attempt(answer, args, parts, watch=None):
     """Call answer(*args) on copies of args; every result and every error becomes a Call.
 
-    `parts` is the number of arrays expected; names of mha's own functions that ran are added to `called`.
+    `parts` is the number of arrays expected.
     """
     given = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     try:
         with np.errstate(all="ignore"):
-            result = _watched(answer, given, called)
+            result = _watched(answer, given, watch)
             outcome = freeze(result, parts)
     except Stopped:
         raise
     except NotImplementedError:
         outcome = Missing("NotImplementedError")
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the answer's own making too
-        outcome = _raised(error)
+        outcome = _raised(error, watch is not None and watch.emptied)
     changed = tuple(i for i, (a, b) in enumerate(zip(args, given)) if isinstance(a, np.ndarray) and _differs(a, b))
     return Call(outcome, changed)
 
 
-def _watched(answer, given, called):
-    """answer(*given), noting the calls into mha. The checker's own programs are not watched."""
-    if called is None or str(getattr(answer, "__module__", "")).startswith("mha.traps"):
+def _watched(answer, given, watch):
+    """answer(*given) under a Watch. The checker's own programs, which use mha, are not watched."""
+    if watch is None or str(getattr(answer, "__module__", "")).startswith("mha.traps"):
         return answer(*given)
-
-    def profile(frame, event, _):
-        module = str(frame.f_globals.get("__name__"))
-        if event == "call" and (module == "mha" or module.startswith("mha.")):
-            called.append(f"{module}.{frame.f_code.co_name}")
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
+    before, watch.emptied = sys.getprofile(), False
+    sys.setprofile(watch)
     try:
         return answer(*given)
     finally:
@@ -114,7 +125,7 @@ def _differs(before, after):
     return before.shape != after.shape or before.dtype != after.dtype or before.tobytes() != after.tobytes()
 
 
-def _raised(error):
+def _raised(error, emptied):
     """A Raised without references to frames, which would keep the answer's arrays alive."""
     try:
         message = str(error)[:300]
@@ -125,9 +136,10 @@ def _raised(error):
         return Raised(type(error), message)
     frame, line = own[-1]
     source = linecache.getline(frame.f_code.co_filename, line).strip()
-    return Raised(type(error), message, line, source, any(_holds_empty(frame) for frame, _ in own[-20:]))
+    return Raised(type(error), message, line, source, emptied or any(_holds_empty(frame) for frame, _ in own[-20:]))
 
 
+@functools.lru_cache(maxsize=None)
 def _is_own(file):
     """Whether a file is the student's: no library, not the package."""
     return file != __file__ and Path(file).parent != _CORE and not file.startswith((*_LIBRARIES, "<frozen", "<__array"))
@@ -174,7 +186,7 @@ def numbers(value):
         raise TypeError("no numbers")
     if hasattr(value, "detach"):  # a tensor, without importing its library
         value = value.detach().cpu()
-        value = value.float() if "bfloat16" in str(value.dtype) else value
+        value = value.half() if "bfloat16" in str(value.dtype) else value
         value = value.numpy()
     if isinstance(value, (list, tuple)):
         value = [numbers(item) for item in value]

@@ -40,6 +40,16 @@ def cut_memory_heads_first(x, num_heads):
     return x.reshape(num_heads, B, n, d // num_heads).swapaxes(0, 1)
 
 
+def cut_memory_and_swap(x, num_heads):
+    B, n, d = x.shape
+    return x.reshape(B, num_heads, d // num_heads, n).swapaxes(2, 3)
+
+
+def heads_before_batch(x, num_heads):
+    B, n, d = x.shape
+    return x.reshape(num_heads, B, n, d // num_heads)
+
+
 def not_moved(x, num_heads):
     B, n, d = x.shape
     return x.reshape(B, n, num_heads, d // num_heads)
@@ -72,6 +82,8 @@ def split_by_loops(x, num_heads):
     return heads
 
 
+UNMOVED = (cut_memory, cut_memory_heads_first, cut_memory_and_swap)
+UNMOVED_SHAPES = (cut_memory_flat, heads_before_batch)
 MOVE = "You cut the features into heads, but left the head axis behind the tokens."
 
 SPLIT = Exercise(
@@ -86,7 +98,7 @@ SPLIT = Exercise(
     probes=split_probes,
     result=("B, num_heads, seq, d / num_heads",),
     wrong=(
-        *(wrong(1, answer=program) for program in (cut_memory, cut_memory_flat, cut_memory_heads_first)),
+        *(wrong(1, answer=program) for program in (*UNMOVED, *UNMOVED_SHAPES)),
         wrong(1, MOVE, answer=not_moved),
         wrong(35, answer=full_width),
     ),
@@ -201,10 +213,6 @@ def columns(W, i, num_heads):
     return W[:, i * width : (i + 1) * width]
 
 
-def own_columns(x, W, num_heads):
-    return split_heads(x @ W, num_heads)
-
-
 def blind(rows, block):
     """Cut x into one piece a head and project each alone, by rows `rows(i)` and columns `block(i)` of W."""
 
@@ -222,24 +230,24 @@ def shared(head):
     return lambda x, W, num_heads: np.stack([x @ columns(W, head % num_heads, num_heads)] * num_heads, axis=1)
 
 
-def all_columns(x, W, num_heads):
-    return full_width(x @ W, num_heads)
+def plain(x, W):
+    return x @ W
 
 
-def out_in(project):
-    """The projection with W transposed."""
-    return lambda x, W, num_heads: project(x, W.T, num_heads)
+def transposed(x, W):
+    return x @ W.T
+
+
+def project_of(product=plain, cut=split_heads, whole=None):
+    def program(x, W, num_heads):
+        return whole(x, W, num_heads) if whole else cut(product(x, W), num_heads)
+
+    return program
 
 
 OWN, FIRST = (lambda i: i), (lambda i: 0)
 BLIND = tuple(blind(rows, block) for rows in (OWN, FIRST) for block in (OWN, FIRST))
 SHARED = (shared(0), shared(-1))
-UNMOVED = (cut_memory, cut_memory_heads_first)
-
-
-def after_projection(cut):
-    """Project by the whole matrix, then cut in some way."""
-    return lambda x, W, num_heads: cut(x @ W, num_heads)
 
 
 def project_probes(rng):
@@ -266,18 +274,18 @@ PROJECT = Exercise(
         "x has shape (B, seq, d_in); W has shape (d_in, num_heads · d_k): rows are inputs, columns outputs, and columns\n"
         "i·d_k ... (i+1)·d_k - 1 are head i's. Return every head's projection of x, of shape (B, num_heads, seq, d_k)."
     ),
-    build=whole(own_columns),
+    build=project_of,
     probes=project_probes,
     result=("B, num_heads, seq, d_k",),
     wrong=(
-        *(wrong(1, answer=after_projection(cut)) for cut in (*UNMOVED, cut_memory_flat)),
-        wrong(1, MOVE, answer=after_projection(not_moved)),
-        *(wrong(13, answer=program) for program in BLIND),
-        *(wrong(15, "Every head uses the same columns of W.", answer=program) for program in SHARED),
-        *(wrong(29, answer=out_in(project)) for project in (own_columns,)),
-        wrong(35, answer=all_columns),
+        *(wrong(1, cut=cut) for cut in (*UNMOVED, *UNMOVED_SHAPES)),
+        wrong(1, MOVE, cut=not_moved),
+        *(wrong(13, whole=program, alone=True) for program in BLIND),
+        *(wrong(15, "Every head uses the same columns of W.", whole=program, alone=True) for program in SHARED),
+        wrong(29, product=transposed),
+        wrong(35, cut=full_width),
     ),
-    variants=(project_by_slices, project_by_einsum, *any_way(own_columns)),
+    variants=(project_by_slices, project_by_einsum, *any_way(project_of())),
     laws=(("a head doesn't react to every feature of x",
            lambda f, args: all((f(args[0] + (np.arange(args[0].shape[-1]) == j), *args[1:])[0] != f(*args)[0])
                                .any(axis=(0, 2, 3)).all() for j in range(args[0].shape[-1]))),),
@@ -318,11 +326,7 @@ def sample_memory(y, num_heads):
     return tuple(y.reshape(B, 3, num_heads, n, width // (3 * num_heads)).swapaxes(0, 1))
 
 
-def plain_product(x, W):
-    return x @ W
-
-
-def packed_of(product=plain_product, cut=three_first):
+def packed_of(product=plain, cut=three_first):
     def program(x, W, num_heads):
         return cut(product(x, W), num_heads)
 
@@ -360,8 +364,8 @@ PACKED = Exercise(
         wrong(27, cut=heads_first),
         *(wrong(1, cut=cut) for cut in (*map(each, UNMOVED), from_memory, sample_memory)),
         wrong(1, MOVE, cut=each(not_moved)),
-        wrong(29, product=lambda x, W: x @ W.T),
-        wrong(None, cut=three_last),
+        wrong(29, product=transposed),
+        wrong(None, "The three parts q, k, v are taken from the innermost axis of the columns.", cut=three_last),
     ),
     variants=(packed_by_slices, *any_way(packed_of())),
     chapter="03_projections",

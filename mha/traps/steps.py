@@ -1,6 +1,7 @@
 """Steps of attention, right and wrong, that several exercises share.
 
-x : what the layer was given, where an exercise has it; q, k (..., seq, d_k); v (..., kv_len, d_v).
+q, k (..., seq, d_k); v (..., kv_len, d_v); widths : the full widths of an exercise, each of which could be taken
+for d_model.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ def dots(q, k):
     return q @ k.swapaxes(-1, -2)
 
 
-def root_d_k(q, x):
+def root_d_k(q, widths):
     """The scale of the formula."""
     return q.shape[-1] ** -0.5
 
@@ -53,15 +54,25 @@ def of_values(weights, k, v):
     return weights @ v
 
 
-def attend(q, k, v, x=None, mask=None, *, product=dots, scale=root_d_k, fill=minus_inf,
+def attend(q, k, v, mask=None, widths=(), *, product=dots, scale=root_d_k, fill=minus_inf,
            normalise=softmax, after=unchanged, mix=of_values):  # fmt: skip
     """(output, weights), each step replaceable."""
-    scores = product(q, k) * scale(q, x)
+    scores = product(q, k) * scale(q, widths)
     weights = after(normalise(fill(scores, mask)), q, mask)
     return mix(weights, k, v), weights
 
 
-MASK_STYLES = ({"fill": low}, {"fill": lowered}, {"normalise": plain_softmax})
+def without_nan(weights, q, mask):
+    return np.nan_to_num(weights)
+
+
+MASK_STYLES = (
+    {"fill": low},
+    {"fill": lowered},
+    {"normalise": plain_softmax},
+    {"normalise": plain_softmax, "after": without_nan},
+    {"after": without_nan},
+)
 
 # ---- wrong steps ----------------------------------------------------------------------------
 
@@ -70,7 +81,12 @@ def all_axes(q, k):
     return q @ k.T
 
 
-def no_scale(q, x):
+def all_axes_of_a_sample(q, k):
+    """k.T inside a loop over the batch."""
+    return np.stack([a @ b.T for a, b in zip(q, k)])
+
+
+def no_scale(q, widths):
     return 1.0
 
 
@@ -95,17 +111,24 @@ def ignored(scores, mask):
     return scores
 
 
-def by_heads(q, x):
+def by_heads(q, widths):
     """1 / √d_model, with the width read from q (B, h, seq, d_k)."""
     return (q.shape[-1] * q.shape[-3]) ** -0.5
 
 
 SCALES = (
-    wrong(5, scale=lambda q, x: 1 / q.shape[-1]),
-    wrong(6, scale=lambda q, x: q.shape[-1] ** 0.5),
+    wrong(5, scale=lambda q, widths: 1 / q.shape[-1]),
+    wrong(6, scale=lambda q, widths: q.shape[-1] ** 0.5),
     wrong(7, scale=no_scale),
 )
 HEAD_SCALE = (wrong(4, scale=by_heads),)
+
+
+def by_width(i):
+    """Mistake 4 with the i-th of an exercise's full widths."""
+    return wrong(4, scale=lambda q, widths: widths[i] ** -0.5)
+
+
 AFTER = (
     wrong(8, scale=no_scale, after=shrunk),
     wrong(8, "You divided by √d_k after the softmax as well.", after=shrunk),
@@ -114,7 +137,10 @@ QUERY_SOFTMAX = (wrong(9, normalise=over(-2)), wrong(9, normalise=over_plain(-2)
 HEAD_SOFTMAX = tuple(wrong(10, normalise=kind(axis)) for kind in (over, over_plain) for axis in (0, 1))
 BATCH_SOFTMAX = tuple(wrong(10, normalise=kind(0)) for kind in (over, over_plain))
 KEYS = (wrong(11, mix=of_keys),)
-ALL_AXES = (wrong(28, product=all_axes),)
+ALL_AXES = (
+    wrong(28, product=all_axes),
+    wrong(28, "In a loop over the samples you transposed every axis of the keys.", product=all_axes_of_a_sample),
+)
 ATTENTION = (*SCALES, *HEAD_SCALE, *AFTER, *QUERY_SOFTMAX, *HEAD_SOFTMAX, *KEYS, *ALL_AXES)
 
 
@@ -155,13 +181,13 @@ ADDED = (
     wrong(18, "You added 1 to the forbidden scores: the mask as 0 and 1, and with its polarity flipped.",
           fill=lambda scores, mask: scores + ~mask),
 )  # fmt: skip
-IGNORED = (wrong(None, fill=ignored),)
+IGNORED = (wrong(None, "The mask has no effect on the result.", fill=ignored),)
 SMALL_FILLS = (
     *(wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e-9, 1e-9, -1e-4)),
     wrong(19, fill=filled(-1.0)),  # added, it is mistake 18
     *IGNORED,
 )
-DEEP_FILLS = tuple(wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e4, -1e3, -100.0, -5e4))
+DEEP_FILLS = tuple(wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e4, -1e3, -100.0, -5e4, -1e5))
 TIMES_INF = (wrong(20, fill=inf_times_forbidden), wrong(20, fill=inf_times_allowed))
 AFTERWARDS = (
     wrong(22, fill=ignored, after=removed),

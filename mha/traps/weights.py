@@ -1,5 +1,7 @@
 """Exercises: softmax, scores and their scale, attention with its weights."""
 
+import math
+
 import numpy as np
 
 from mha.attention import softmax
@@ -19,18 +21,41 @@ def softmax_of(normalise=softmax):
     return program
 
 
-def less(reduce, axis=-1):
-    """exp(scores - something) / sum: right only where nothing overflows and no row vanishes."""
+def less(peak, axis=-1, room=0.0, dtype=float):
+    """exp(scores - peak) / sum: right only where nothing overflows and no row vanishes."""
 
     def normalise(scores):
-        weights = np.exp(scores - reduce(scores))
-        return weights / weights.sum(axis=axis, keepdims=True)
+        scores = scores.astype(dtype)
+        weights = np.exp(scores - peak(scores))
+        return weights / (weights.sum(axis=axis, keepdims=True) + dtype(room))
 
     return normalise
 
 
+def nothing(scores):
+    return 0
+
+
+PEAKS = (
+    nothing,
+    *(lambda s, of=of: of(s) for of in (np.max, np.min, np.mean)),
+    *(lambda s, axis=axis: s.max(axis=axis, keepdims=True) for axis in (0, 1, -2, (-2, -1))),
+    lambda s: s.mean(axis=-1, keepdims=True),
+    lambda s: s.min(axis=-1, keepdims=True),
+)
+
+
 def clipped(scores):
-    return less(lambda s: 0.0)(np.clip(scores, -700, 700))
+    return less(nothing)(np.clip(scores, -700, 700))
+
+
+def zeroed(scores):
+    return np.nan_to_num(less(nothing)(scores))
+
+
+def by_math(scores):
+    weights = np.vectorize(math.exp)(scores)
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def softmax_probes(rng):
@@ -73,22 +98,12 @@ SOFTMAX = Exercise(
     wrong=(
         *steps.QUERY_SOFTMAX,
         *steps.HEAD_SOFTMAX,
-        *(wrong(number, normalise=less(lambda s: 0.0, axis)) for number, axis in ((9, -2), (10, 0), (10, 1))),
-        *(wrong(31, normalise=less(reduce)) for reduce in (
-            lambda s: 0.0,
-            lambda s: s.max(),
-            lambda s: s.min(),
-            lambda s: s.mean(),
-            lambda s: s.mean(axis=-1, keepdims=True),
-            lambda s: s.min(axis=-1, keepdims=True),
-            lambda s: s.max(axis=-2, keepdims=True),
-            lambda s: s.max(axis=(-2, -1), keepdims=True),
-            lambda s: s.max(axis=0, keepdims=True),
-            lambda s: s.max(axis=1, keepdims=True),
-        )),
+        *(wrong(number, normalise=less(nothing, axis)) for number, axis in ((9, -2), (10, 0), (10, 1))),
+        *(wrong(31, normalise=less(peak, **more)) for peak in PEAKS for more in ({}, {"room": 1e-9}, {"dtype": np.float32})),
         wrong(31, "You cut scores off so that exp stays finite: large scores became equal.", normalise=clipped),
-        wrong(31, "You replaced NaN by zeros: the rows where exp overflowed are empty.",
-              normalise=lambda s: np.nan_to_num(less(lambda s: 0.0)(s))),
+        wrong(31, "You replaced NaN by zeros: the rows where exp overflowed are empty.", normalise=zeroed),
+        wrong(31, "math.exp has no infinity to return: it raises where the result is too large.", normalise=by_math,
+              by_error=True),
     ),
     variants=(by_loops, by_logsumexp, *any_way(softmax)),
     laws=(("the rows don't add up to 1", lambda f, args: np.allclose(f(*args)[0].sum(axis=-1), 1, atol=1e-3)),),
@@ -100,7 +115,7 @@ SOFTMAX = Exercise(
 
 def scores_of(product=steps.dots, scale=steps.root_d_k):
     def program(q, k):
-        return product(q, k) * scale(q, None)
+        return product(q, k) * scale(q, ())
 
     return program
 
