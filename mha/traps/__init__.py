@@ -10,15 +10,18 @@ The checker compares values only. It keeps the notebook whole, but is no sandbox
 
 import difflib
 
-from . import counts, heads, masks, shapes, weights
+from . import causal, counts, grouped, heads, layer, masks, matrix, packing, shapes, weights
 from .checker import judge
 from .engine import Exercise, wrong
 from .mistakes import MISTAKES, Mistake
 from .verdict import Verdict
 
-__all__ = ["MISTAKES", "Exercise", "Mistake", "Verdict", "check", "exercise", "exercises", "wrong"]
+__all__ = [
+    "MISTAKES", "Exercise", "Mistake", "Verdict",
+    "check", "exercise", "exercises", "kill_matrix", "recognised_pairs", "wrong",
+]  # fmt: skip
 
-_TOPICS = (weights, masks, shapes, heads, counts)
+_TOPICS = (weights, causal, masks, shapes, packing, heads, layer, grouped, counts)
 _EXERCISES = {e.name: e for topic in _TOPICS for e in topic.EXERCISES}
 
 
@@ -61,3 +64,13 @@ def check(name, answer, *, seed=None, seconds=5.0):
     Raises ValueError if there is no such exercise.
     """
     return judge(exercise(name), answer, seed=seed, seconds=seconds)
+
+
+def kill_matrix(*names, seed=0):
+    """Which probe unmasks which mistake in the named exercises, or in all: a matrix.KillMatrix."""
+    return matrix.kill_matrix([exercise(name) for name in names or _EXERCISES], seed)
+
+
+def recognised_pairs(name, seed=0):
+    """Which pairs of mistakes an exercise can tell from all else: {(number, number): share of its forms}."""
+    return matrix.recognised_pairs(exercise(name), seed)

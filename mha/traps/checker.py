@@ -5,8 +5,9 @@ import os
 
 import numpy as np
 
-from . import engine, runner
-from .runner import Missing, Odd, Raised
+from . import compare, runner
+from .diagnosis import diagnose, names
+from .results import Missing, Raised
 from .verdict import Verdict, named
 
 
@@ -19,12 +20,16 @@ def judge(exercise, answer, *, seed=None, seconds=5.0):
     refusal = _uncallable(exercise, answer, next(iter(inputs.values())))
     if refusal:
         return refusal
-    watch, parts = runner.Watch(), len(exercise.result)
-    session = runner.guarded(
-        lambda: [[runner.attempt(answer, args, parts, watch) for args in inputs.values()] for _ in range(2)], seconds
-    )
+    watch = runner.Watch()
+
+    def one_round():
+        return [runner.attempt(answer, args, exercise.result, watch) for args in inputs.values()]
+
+    session = runner.guarded(lambda: (one_round(), one_round()), seconds)
     if session.stopped:
-        return Verdict("slow", "too slow, or endless", (f"Stopped after about {seconds:g} seconds.", *_printed(session)))
+        watch.stopped = True
+        stopped = f"Stopped after about {seconds:g} seconds."
+        return Verdict("slow", "too slow, or endless", (stopped, *_printed(session)))
     first, second = session.value
     return _compare(exercise, answer, seed, seconds, first, second, _notes(session, watch.called, first, exercise))
 
@@ -37,7 +42,8 @@ def unanswered(hint=""):
 def _uncallable(exercise, answer, args):
     """A verdict if the answer is no function of these arguments, else None."""
     if not callable(answer):
-        return Verdict("type", "not a function", (f"Give check the function itself, {exercise.call}, not {_a(answer)}.",))
+        found = f"Give check the function itself, {exercise.call}, not {type(answer).__name__} {answer!r:.60}."
+        return Verdict("type", "not a function", (found,))
     try:
         signature = inspect.signature(answer)
     except (TypeError, ValueError):
@@ -57,8 +63,10 @@ def _notes(session, called, calls, exercise):
     if called:
         notes["calls mha"] = f"It calls {called[0]}: write that part yourself, with numpy alone."
     if changed:
-        notes["changed input"] = f"It changes its argument {', '.join(changed)} in place: whoever called it keeps the damage."
-    return notes | {"printed": line for line in _printed(session)}
+        notes["changed input"] = f"It changes {', '.join(changed)} in place: whoever called it keeps the damage."
+    if session.printed.strip():
+        notes["printed"] = _printed(session)[0]
+    return notes
 
 
 def _printed(session):
@@ -80,14 +88,15 @@ def _compare(exercise, answer, seed, seconds, first, second, notes):
             return Verdict("random", "differs from call to call", (*lines, *notes.values()))
     inputs = list(exercise.inputs(seed).items())
     expected = exercise.expected(seed)
-    wrong = [i for i, (_, args) in enumerate(inputs) if not engine.meets(found[i], expected[i], args)]
+    wrong = [i for i, (_, args) in enumerate(inputs) if not compare.meets(found[i], expected[i], args)]
     if not wrong:
         return _right(notes)
-    entries = engine.diagnose(exercise, seed, found)
+    entries = diagnose(exercise, seed, found)
     if entries and entries[0].number:
         i = next((i for i in wrong if isinstance(found[i], tuple) and isinstance(expected[i], tuple)), wrong[0])
         note = entries[0].note if len(entries) == 1 else ""
-        return named(engine.names(entries), note, _difference(exercise, inputs[i], found[i], expected[i]), notes.values())
+        difference = _difference(exercise, inputs[i], found[i], expected[i])
+        return named(names(entries), note, difference, notes.values())
     i = wrong[0]
     verdict = _unnamed(exercise, inputs[i], found[i], expected[i])
     if verdict.kind == "unknown":
@@ -98,7 +107,8 @@ def _compare(exercise, answer, seed, seconds, first, second, notes):
 
 
 def _right(notes):
-    for kind, title in (("calls mha", "it calls the package it should rebuild"), ("changed input", "changes its input")):
+    titles = {"calls mha": "it calls the package it should rebuild", "changed input": "changes its input"}
+    for kind, title in titles.items():
         if kind in notes:
             return Verdict(kind, title, ("The values are right.", *notes.values()))
     return Verdict("correct", "correct", tuple(notes.values()))
@@ -107,7 +117,7 @@ def _right(notes):
 def _repeats(one, two):
     if isinstance(one, Raised) and isinstance(two, Raised):
         return one.error is two.error
-    return type(one) is type(two) and (not isinstance(one, tuple) or engine.alike(one, two))
+    return type(one) is type(two) and (not isinstance(one, tuple) or compare.alike(one, two))
 
 
 # ---- an answer that is wrong in no known way ------------------------------------------------
@@ -130,16 +140,17 @@ def _unnamed(exercise, probe, found, expected):
         if mine.shape != right.shape:
             return Verdict("shape", "wrong shape", (_shapes(exercise, part, mine.shape, right.shape), f"{where}."))
         if right.dtype == bool and not np.isin(mine, (0, 1)).all():
-            return Verdict("type", "wrong type", (f"Booleans are asked for; {where.lower()} it returned {mine.dtype}.",))
+            return Verdict("type", "wrong type", (f"{where} it returned {mine.dtype}; booleans are asked for.",))
     return Verdict("unknown", "wrong, in no way that is listed", (_difference(exercise, probe, found, expected),))
 
 
 def _missing_error(where, args, found, expected):
     asked = f"{where} it must raise {expected.error.__name__}, and the message must name the values."
     if isinstance(found, Raised):
-        lacking = engine.lacks(found, args)
+        lacking = compare.lacks(found, args)
         if issubclass(found.error, expected.error):
-            return Verdict("raised", "the error's message is incomplete", (asked, f"It doesn't name {', '.join(lacking)}."))
+            lacks = f"It doesn't name {', '.join(lacking)}."
+            return Verdict("raised", "the error's message is incomplete", (asked, lacks))
         return Verdict("raised", f"raised {found.error.__name__}", (asked, f"{found.error.__name__}: {found.message}"))
     result = found[0].tolist() if isinstance(found, tuple) else found.what
     return Verdict("unknown", "no error where one is due", (asked, f"It returned {str(result)[:80]}."))
@@ -170,7 +181,7 @@ def _difference(exercise, probe, found, expected):
     for part, (mine, right) in enumerate(zip(found, expected)):
         if mine.shape != right.shape:
             return _shapes(exercise, part, mine.shape, right.shape)
-        room = engine.tolerance(found, expected) * (np.abs(right[np.isfinite(right)]).max(initial=0) or 1.0)
+        room = compare.tolerance(found, expected) * (np.abs(right[np.isfinite(right)]).max(initial=0) or 1.0)
         a, b = mine.astype(np.float64), right.astype(np.float64)
         with np.errstate(invalid="ignore"):
             same = (np.abs(a - b) <= room) | (a == b) | (np.isnan(a) & np.isnan(b))
@@ -189,19 +200,14 @@ def _number(x):
     return str(bool(x)) if x.dtype == bool else f"{x:d}" if x.dtype.kind in "iu" else f"{float(x):.4g}"
 
 
-def _a(value):
-    return f"{type(value).__name__} {value!r}"[:80]
-
-
 # ---- laws -----------------------------------------------------------------------------------
 
 
 def _broken_law(exercise, answer, seed, seconds):
     """The first law that the answer breaks on some probe, as a sentence; '' if none is known."""
-    parts = len(exercise.result)
 
     def values(program, args):
-        outcome = runner.attempt(program, args, parts).outcome
+        outcome = runner.attempt(program, args, exercise.result).outcome
         if not isinstance(outcome, tuple):
             raise ValueError("no values")
         return outcome
@@ -228,12 +234,9 @@ def _reactions(exercise, values):
             if not isinstance(args[i], np.ndarray) or args[i].dtype == bool:
                 return True
             changed = [*args[:i], args[i] + np.linspace(1, 2, args[i].size).reshape(args[i].shape), *args[i + 1 :]]
-            moved = not engine.alike(values(exercise.reference, changed), values(exercise.reference, args))
-            return not moved or not engine.alike(f(*changed), f(*args))
+            moved = not compare.alike(values(exercise.reference, changed), values(exercise.reference, args))
+            return not moved or not compare.alike(f(*changed), f(*args))
 
         return reacts
 
     return [(f"the result doesn't depend on {name}", law(i)) for i, name in enumerate(exercise.arguments)]
-
-
-__all__ = ["Odd", "judge", "unanswered"]

@@ -18,17 +18,21 @@ def width_by_message(d_model, num_heads):
     return d_model / num_heads
 
 
+def width_probes(rng):
+    drawn = [(int(rng.randint(2, 12)) * h, h) for h in (int(rng.randint(2, 5)), int(rng.randint(5, 9)))]
+    return {f"{d} by {h}": (d, h) for d, h in (*drawn, (512, 8), (12, 3), (7, 1), (10, 4), (7, 3), (3, 5))}
+
+
 HEAD_WIDTH = Exercise(
     name="head_width",
     title="the width of one head, and when there is none",
     call="head_width(d_model, num_heads)",
     prompt=(
-        "Return d_k, the width of one head when num_heads heads share d_model (d_v = d_k).\n"
-        "If that is no whole number, raise a ValueError whose message holds both d_model and num_heads."
+        "Return d_k, the width of one head when num_heads heads share d_model (d_v = d_k). If that is no whole "
+        "number, raise a ValueError whose message holds both d_model and num_heads."
     ),
     build=whole(strict_width),
-    probes=lambda rng: dict([_width_probe(int(rng.randint(2, 12)), int(rng.randint(2, 9))) for _ in range(2)]
-                            + [(f"{d} by {h}", (d, h)) for d, h in ((512, 8), (12, 3), (7, 1), (10, 4), (7, 3), (3, 5))]),
+    probes=width_probes,
     wrong=(
         wrong(30, answer=lambda d_model, num_heads: d_model // num_heads),
         wrong(30, answer=lambda d_model, num_heads: max(1, d_model // num_heads)),
@@ -39,10 +43,6 @@ HEAD_WIDTH = Exercise(
     variants=(width_by_message,),
     chapter="03_projections",
 )  # fmt: skip
-
-
-def _width_probe(d_k, num_heads):
-    return f"{d_k * num_heads} by {num_heads}", (d_k * num_heads, num_heads)
 
 
 # ---- parameters -----------------------------------------------------------------------------
@@ -85,8 +85,8 @@ PARAMETERS = Exercise(
     title="trained numbers of a layer",
     call="parameters(d_model, num_heads)",
     prompt=(
-        "Return how many numbers W_Q, W_K, W_V of all heads and W_O hold together, where num_heads heads of equal width\n"
-        "d_k = d_v = d_model / num_heads share d_model. No biases."
+        "Return how many numbers W_Q, W_K, W_V of all heads and W_O hold together, where num_heads heads of equal "
+        "width d_k = d_v = d_model / num_heads share d_model. No biases."
     ),
     build=parameters_of,
     probes=lambda rng: {f"{d} by {h}": (d, h) for d, h in sizes(rng)},
@@ -97,7 +97,7 @@ PARAMETERS = Exercise(
         wrong(14, "You counted W_Q, W_K and W_V; W_O is missing.", out=no_output),
     ),
     variants=(
-        lambda d_model, num_heads: sum(3 * d_model * (d_model // num_heads) for _ in range(num_heads)) + d_model * d_model,
+        lambda d, h: sum(3 * d * (d // h) for _ in range(h)) + d * d,
         lambda d_model, num_heads: 4.0 * d_model * d_model,
     ),
     chapter="06_cost",
@@ -116,7 +116,8 @@ def products_times_h(n, d, h):
 
 
 def multiply_adds_of(qkv=three_projections, out=one_output, products=products):
-    return lambda n, d_model, num_heads: n * parameters_of(qkv, out)(d_model, num_heads) + products(n, d_model, num_heads)
+    parameters = parameters_of(qkv, out)  # each is used once for each token
+    return lambda n, d_model, num_heads: n * parameters(d_model, num_heads) + products(n, d_model, num_heads)
 
 
 MULTIPLY_ADDS = Exercise(
@@ -124,9 +125,10 @@ MULTIPLY_ADDS = Exercise(
     title="multiply-adds of a forward pass",
     call="multiply_adds(n, d_model, num_heads)",
     prompt=(
-        "Self-attention on n tokens, num_heads heads of width d_k = d_v = d_model / num_heads. Return the number of\n"
-        "multiply-adds (one multiplication with its addition counts 1) of the four projections (q, k, v and W_O), of the\n"
-        "scores q·k, and of the weighted sums of v, over all heads. Softmax, scale and biases don't count."
+        "Self-attention on n tokens, num_heads heads of width d_k = d_v = d_model / num_heads. Return the number "
+        "of multiply-adds (one multiplication with its addition counts 1) of the four projections (q, k, v and "
+        "W_O), of the scores q·k, and of the weighted sums of v, over all heads. Softmax, scale and biases don't "
+        "count."
     ),
     build=multiply_adds_of,
     probes=lambda rng: {f"{n} tokens, {d} by {h}": (n, d, h)

@@ -5,19 +5,16 @@ step of equal value a style. So each mistake is known in every style, and two mi
 make a pair, without a program having been written for it.
 """
 
+import functools
 import itertools
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import runner
-from .mistakes import MISTAKES
-from .runner import Raised
-
-TOLERANCE = 1e-4  # of the largest expected number: float32 passes, and every mistake is far outside
-HALF = 1e-2  # for answers in float16
-MISFITS = (ValueError, RuntimeError, IndexError, AssertionError)  # what arrays that don't fit raise, in numpy and torch
+from .compare import total
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +79,9 @@ class Exercise:
         return f"def {self.call}:\n    ...  # your code"
 
     def __repr__(self):
-        return f"{self.name}: {self.title}\n\n{self.prompt}\n\n{self.stub}\n\ncheck({self.name!r}, {self.call.split('(')[0]})"
+        asked = textwrap.fill(self.prompt, 100, break_on_hyphens=False)
+        function = self.call.split("(")[0]
+        return f"{self.name}: {self.title}\n\n{asked}\n\n{self.stub}\n\ncheck({self.name!r}, {function})"
 
     def inputs(self, seed):
         """{label: arguments} of this seed's probes, made once."""
@@ -116,72 +115,15 @@ class Exercise:
         return self._kept[seed, kind]
 
     def expected(self, seed):
-        """The reference's outcomes on this seed's probes."""
-        return [self.call_on(self.reference, args).outcome for args in self.inputs(seed).values()]
+        """The reference's outcomes on this seed's probes, computed once."""
+        if (seed, "expected") not in self._kept:
+            outcomes = [self.call_on(self.reference, args).outcome for args in self.inputs(seed).values()]
+            self._kept[seed, "expected"] = outcomes
+        return self._kept[seed, "expected"]
 
     def call_on(self, program, args):
         """The Call of a program on one probe."""
-        return runner.attempt(program, args, len(self.result))
-
-
-# ---- comparing ------------------------------------------------------------------------------
-
-
-def gap(found, expected):
-    """Largest difference of two outcomes as a part of the largest number; inf if they are not alike.
-
-    Shapes, NaN and infinities must be at the same places. Two errors are alike here; `mismatch` looks closer.
-    """
-    if isinstance(expected, Raised):
-        return 0.0 if isinstance(found, Raised) else np.inf
-    if not isinstance(found, tuple) or not isinstance(expected, tuple):
-        return np.inf
-    return max(_gap(a, b) for a, b in zip(found, expected))
-
-
-def _gap(a, b):
-    if a.shape != b.shape:
-        return np.inf
-    if a.size == 0:
-        return 0.0
-    a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(a - b)
-    if not np.isfinite(difference.max()):
-        finite = np.isfinite(b)
-        if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-            return np.inf
-        difference, b = difference[finite], b[finite]
-    return float(difference.max(initial=0) / (np.abs(b).max(initial=0) or 1.0))
-
-
-def tolerance(outcome, expected):
-    """Whole numbers must be met exactly; float16 is given more room than float32 and float64."""
-    if isinstance(expected, tuple) and all(part.dtype.kind in "biu" for part in expected):
-        return 1e-9
-    half = isinstance(outcome, tuple) and any(part.dtype == np.float16 for part in outcome)
-    return HALF if half else TOLERANCE
-
-
-def alike(found, expected):
-    """Whether two outcomes are the same within tolerance."""
-    return gap(found, expected) <= tolerance(found, expected)
-
-
-def meets(found, expected, args):
-    """Whether an answer's outcome is right: as alike, and an expected error must have its type and name the arguments."""
-    if isinstance(expected, Raised):
-        return isinstance(found, Raised) and issubclass(found.error, expected.error) and not lacks(found, args)
-    return alike(found, expected)
-
-
-def lacks(found, args):
-    """The numbers among the arguments that an error's message doesn't hold."""
-    words = "".join(c if c.isdigit() else " " for c in found.message).split()
-    return [str(n) for n in args if isinstance(n, int) and str(n) not in words]
-
-
-# ---- naming ---------------------------------------------------------------------------------
+        return runner.attempt(program, args, self.result)
 
 
 class Known:
@@ -199,50 +141,7 @@ class Known:
             self._outcomes[i] = self._exercise.call_on(self.program, self._inputs[i]).outcome
         return self._outcomes[i]
 
-
-def diagnose(exercise, seed, found):
-    """The entries (one, a pair, or a decoy) whose values equal the answer's on every probe; () if none or several do."""
-    expected = exercise.expected(seed)
-    for kind in ("forms", "pairs"):
-        matches = {}
-        for known in exercise.known(seed, kind):
-            error = mismatch(known, found, expected)
-            if error < matches.get(known.numbers, (np.inf,))[0]:
-                matches[known.numbers] = (error, known.entries)
-        if matches:
-            return _only(matches)
-    return ()
-
-
-def mismatch(known, found, expected):
-    """Largest gap over all probes between an answer's outcomes and a wrong program's; inf if it is not that mistake."""
-    worst, shown, same_errors = 0.0, False, True
-    for i, (mine, right) in enumerate(zip(found, expected)):
-        theirs = known.outcome(i)
-        error = gap(mine, theirs)
-        if error > tolerance(mine, theirs):
-            return np.inf
-        worst = max(worst, error)
-        if isinstance(theirs, Raised):
-            if not issubclass(mine.error, (*MISFITS, theirs.error)):
-                return np.inf
-            same_errors &= (mine.error, mine.message, mine.empty) == (theirs.error, theirs.message, theirs.empty)
-        else:
-            shown |= not alike(theirs, right)
-    return worst if shown or (known.by_error and same_errors) else np.inf
-
-
-def _only(matches):
-    """The one match; of several, one that is nearer by orders of magnitude; else nothing is named."""
-    ranked = sorted(matches.values(), key=lambda match: match[0])
-    if len(ranked) > 1 and ranked[1][0] <= max(1e-12, 1000 * ranked[0][0]):
-        return ()
-    return ranked[0][1]
-
-
-def names(entries):
-    """The Mistakes of entries."""
-    return tuple(MISTAKES[entry.number] for entry in entries)
-
-
-__all__ = ["Exercise", "Wrong", "alike", "diagnose", "gap", "meets", "names", "wrong"]
+    @functools.cached_property
+    def total(self):
+        """compare.total of its outcome on the first probe."""
+        return total(self.outcome(0))

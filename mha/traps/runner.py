@@ -3,6 +3,7 @@
 It keeps a notebook whole (no output flood, no exit, no endless loop in Python code); it is no sandbox.
 """
 
+import builtins
 import contextlib
 import ctypes
 import functools
@@ -19,37 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
+from .results import Missing, Raised, freeze
+
 _CORE = Path(__file__).parent.parent
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 class Stopped(BaseException):
     """Thrown into an answer that takes too long."""
-
-
-@dataclass(frozen=True)
-class Missing:
-    """The answer gave None, ... or NotImplementedError."""
-
-    what: str
-
-
-@dataclass(frozen=True)
-class Odd:
-    """The answer gave something that is not numbers."""
-
-    what: str
-
-
-@dataclass(frozen=True)
-class Raised:
-    """The answer raised; `line` and `source` are the deepest place in its own code."""
-
-    error: type
-    message: str
-    line: int | None = None
-    source: str = ""
-    empty: bool = False  # an array of its own had no numbers left in it
 
 
 @dataclass(frozen=True)
@@ -79,32 +57,35 @@ class Watch:
 
     called: list = field(default_factory=list)
     emptied: bool = False
+    stopped: bool = False  # no further call shall start
 
     def __call__(self, frame, event, _):
         """For sys.setprofile."""
-        module = str(frame.f_globals.get("__name__"))
-        if event == "call" and (module == "mha" or module.startswith("mha.")):
-            self.called.append(f"{module}.{frame.f_code.co_name}")
-        if event == "return" and not self.emptied and _is_own(frame.f_code.co_filename):
+        if event == "call":
+            module = str(frame.f_globals.get("__name__"))
+            if (module == "mha" or module.startswith("mha.")) and frame.f_code.co_filename != __file__:
+                self.called.append(f"{module}.{frame.f_code.co_name}")
+        elif event == "return" and not self.emptied and _is_own(frame.f_code.co_filename):
             self.emptied = _holds_empty(frame)
 
 
-def attempt(answer, args, parts, watch=None):
+def attempt(answer, args, result=("",), watch=None):
     """Call answer(*args) on copies of args; every result and every error becomes a Call.
 
-    `parts` is the number of arrays expected.
+    `result` names the arrays expected, as in Exercise.
     """
+    if watch and watch.stopped:
+        raise Stopped
     given = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     try:
         with np.errstate(all="ignore"):
-            result = _watched(answer, given, watch)
-            outcome = freeze(result, parts)
+            value = _watched(answer, given, watch)
+            outcome = freeze(value, result)
     except Stopped:
         raise
-    except NotImplementedError:
-        outcome = Missing("NotImplementedError")
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the answer's own making too
-        outcome = _raised(error, watch is not None and watch.emptied)
+        todo = type(error) is NotImplementedError
+        outcome = Missing("NotImplementedError") if todo else _raised(error, watch is not None and watch.emptied)
     changed = tuple(i for i, (a, b) in enumerate(zip(args, given)) if isinstance(a, np.ndarray) and _differs(a, b))
     return Call(outcome, changed)
 
@@ -139,7 +120,7 @@ def _raised(error, emptied):
     return Raised(type(error), message, line, source, emptied or any(_holds_empty(frame) for frame, _ in own[-20:]))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _is_own(file):
     """Whether a file is the student's: no library, not the package."""
     return file != __file__ and Path(file).parent != _CORE and not file.startswith((*_LIBRARIES, "<frozen", "<__array"))
@@ -147,58 +128,6 @@ def _is_own(file):
 
 def _holds_empty(frame):
     return any(isinstance(value, np.ndarray) and value.size == 0 for value in frame.f_locals.values())
-
-
-# ---- results as arrays ----------------------------------------------------------------------
-
-
-def freeze(value, parts=1):
-    """A result as a tuple of `parts` arrays of its own, or Missing or Odd.
-
-    Lists, scalars, tensors (anything with detach().cpu()) and whatever numpy can read count as arrays.
-    """
-    if value is None or value is Ellipsis or value is NotImplemented:
-        return Missing(repr(value))
-    if parts == 1:
-        items = [value]
-    elif isinstance(value, (tuple, list)) or (hasattr(value, "shape") and len(value.shape) > 0):
-        items = list(value)
-    else:
-        return Odd(f"one {type(value).__name__}")
-    if len(items) != parts:
-        found = f"{len(items)} things" if isinstance(value, (tuple, list)) else f"one array of shape {tuple(value.shape)}"
-        return Odd(found)
-    try:
-        return tuple(numbers(item) for item in items)
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        return Odd(f"{_kind(value)}: {error}" if isinstance(error, ValueError) else _kind(value))
-
-
-def _kind(value):
-    """What a value is, as words: 'a tuple of 2', 'a dict'."""
-    size = f" of {len(value)}" if isinstance(value, (tuple, list, dict, set)) else ""
-    return f"a {type(value).__name__}{size}"
-
-
-def numbers(value):
-    """One array of real numbers, a copy. TypeError for anything else, ValueError for lists that are not rectangular."""
-    if value is None or isinstance(value, (str, bytes, dict, set)):
-        raise TypeError("no numbers")
-    if hasattr(value, "detach"):  # a tensor, without importing its library
-        value = value.detach().cpu()
-        value = value.half() if "bfloat16" in str(value.dtype) else value
-        value = value.numpy()
-    if isinstance(value, (list, tuple)):
-        value = [numbers(item) for item in value]
-        if len({item.shape for item in value}) > 1:
-            shapes = ", ".join(str(item.shape) for item in value[:4])
-            raise ValueError(f"its entries have different shapes {shapes}")
-    array = np.array(value)
-    if array.dtype.kind == "O":
-        array = array.astype(np.float64)
-    if array.dtype.kind not in "biuf":
-        raise TypeError("no real numbers")
-    return array
 
 
 # ---- a guarded session ----------------------------------------------------------------------
@@ -259,13 +188,24 @@ def _importing(thread):
     return False
 
 
-def _stop(thread, tries=40):
-    """Throw Stopped into a thread, again where an `except:` swallowed it."""
+def _stop(thread, tries=20):
+    """Throw Stopped into a thread, again where an `except:` swallowed it; at last leave it behind."""
     for _ in range(tries):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
+        _throw(thread.ident, ctypes.py_object(Stopped))
         thread.join(0.05)
         if not thread.is_alive():
-            return
+            break
+    else:
+        _throw(thread.ident, None)
+    # CPython 3.11 keeps a note of a throw that nobody caught, and then no profiled call ever starts: catch one.
+    with contextlib.suppress(Stopped):
+        _throw(threading.get_ident(), ctypes.py_object(Stopped))
+        for _ in range(10**6):
+            pass
+
+
+def _throw(thread_id, exception):
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), exception)
 
 
 class _Output(io.TextIOBase):
@@ -274,8 +214,8 @@ class _Output(io.TextIOBase):
     text, limit = "", 1000
 
     def write(self, text):
-        text = str(text)
-        self.text += text[: max(0, self.limit - len(self.text))]
+        if len(self.text) < self.limit:
+            self.text += text[: self.limit - len(self.text)]
         return len(text)
 
     def writable(self):
@@ -286,7 +226,8 @@ class _Output(io.TextIOBase):
 def _surroundings():
     """Put back afterwards what an answer may have changed for everyone: output, numpy's names, its random state."""
     output, names, random = _Output(), dict(vars(np)), np.random.get_state()
-    limit = sys.getrecursionlimit()
+    limit, ask = sys.getrecursionlimit(), builtins.input
+    builtins.input = _no_input
     try:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -297,3 +238,8 @@ def _surroundings():
                 setattr(np, name, value)
         np.random.set_state(random)
         sys.setrecursionlimit(limit)
+        builtins.input = ask
+
+
+def _no_input(*_):
+    raise RuntimeError("a checked answer cannot ask for input")

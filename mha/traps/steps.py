@@ -38,6 +38,7 @@ def lowered(scores, mask):
     return scores + np.where(mask, 0, -1e9)
 
 
+@np.errstate(all="ignore")
 def plain_softmax(scores, axis=-1):
     """Softmax that knows nothing of empty rows: those become NaN."""
     weights = np.exp(scores - scores.max(axis=axis, keepdims=True))
@@ -187,7 +188,9 @@ SMALL_FILLS = (
     wrong(19, fill=filled(-1.0)),  # added, it is mistake 18
     *IGNORED,
 )
-DEEP_FILLS = tuple(wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e4, -1e3, -100.0, -5e4, -1e5))
+DEEP_FILLS = tuple(
+    wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e4, -1e3, -100.0, -5e4, -1e5)
+)
 TIMES_INF = (wrong(20, fill=inf_times_forbidden), wrong(20, fill=inf_times_allowed))
 AFTERWARDS = (
     wrong(22, fill=ignored, after=removed),

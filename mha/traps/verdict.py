@@ -5,6 +5,7 @@ from html import escape
 
 from .mistakes import Mistake
 
+STYLE = "border-left:4px solid currentColor;padding:6px 12px;margin:6px 0;color:inherit;white-space:pre-wrap"
 SIGNS = {"correct": "✓", "unanswered": "…"}
 
 
@@ -25,10 +26,10 @@ class Verdict:
     mistakes: tuple[Mistake, ...] = ()
 
     ok = property(lambda self: self.kind == "correct", doc="True for a correct answer only.")
-    mistake = property(lambda self: self.mistakes[0] if self.mistakes else None, doc="The (first) named mistake, or None.")
+    mistake = property(lambda self: self.mistakes[0] if self.mistakes else None, doc="The (first) one named, or None.")
     number = property(lambda self: self.mistake.number if self.mistakes else None, doc="Its number, or None.")
     name = property(lambda self: self.mistake.name if self.mistakes else None, doc="Its name, or None.")
-    numbers = property(lambda self: tuple(m.number for m in self.mistakes), doc="The numbers of all named mistakes.")
+    numbers = property(lambda self: tuple(m.number for m in self.mistakes), doc="The numbers of all that are named.")
 
     @property
     def sign(self):
@@ -44,7 +45,7 @@ class Verdict:
         lines = "".join(f'<div style="margin-top:4px">{escape(line)}</div>' for line in self.lines)
         return (
             f'<div class="mha-verdict mha-verdict-{self.kind.replace(" ", "-")}" role="status" '
-            'style="border-left:4px solid currentColor;padding:6px 12px;margin:6px 0;color:inherit;white-space:pre-wrap">'
+            f'style="{STYLE}">'
             f'<strong><span aria-hidden="true">{self.sign}</span> {escape(self.title)}</strong>{lines}</div>'
         )
 

@@ -5,12 +5,16 @@ import numpy as np
 
 def single(program):
     """The program in float32."""
-    return lambda *args: program(*(a.astype(np.float32) if getattr(a, "dtype", None) == float else a for a in args))
+    return lambda *args: program(*(a.astype(np.float32) if _is_float(a) else a for a in args))
+
+
+def _is_float(a):
+    return isinstance(a, np.ndarray) and a.dtype.kind == "f"
 
 
 def striped(program):
     """The program on inputs of equal value that are not contiguous in memory."""
-    return lambda *args: program(*(np.repeat(a, 2, axis=-1)[..., ::2] if isinstance(a, np.ndarray) else a for a in args))
+    return lambda *args: program(*(a.repeat(2, axis=-1)[..., ::2] if isinstance(a, np.ndarray) else a for a in args))
 
 
 def listed(program):

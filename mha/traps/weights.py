@@ -88,9 +88,9 @@ SOFTMAX = Exercise(
     title="weights that add up to 1, one distribution for each query",
     call="softmax(scores)",
     prompt=(
-        "scores has shape (B, num_heads, q_len, kv_len). Return the attention weights, of the same shape: each query's\n"
-        "weights over the keys add up to 1. Scores can be as large as 1000 or as low as -1000, and one row may lie\n"
-        "thousands above another: no NaN may come out."
+        "scores has shape (B, num_heads, q_len, kv_len). Return the attention weights, of the same shape: each "
+        "query's weights over the keys add up to 1. Scores can be as large as 1000 or as low as -1000, and one "
+        "row may lie thousands above another: no NaN may come out."
     ),
     build=softmax_of,
     probes=softmax_probes,
@@ -99,7 +99,8 @@ SOFTMAX = Exercise(
         *steps.QUERY_SOFTMAX,
         *steps.HEAD_SOFTMAX,
         *(wrong(number, normalise=less(nothing, axis)) for number, axis in ((9, -2), (10, 0), (10, 1))),
-        *(wrong(31, normalise=less(peak, **more)) for peak in PEAKS for more in ({}, {"room": 1e-9}, {"dtype": np.float32})),
+        *(wrong(31, normalise=less(peak, **more))
+          for peak in PEAKS for more in ({}, {"room": 1e-9}, {"dtype": np.float32})),
         wrong(31, "You cut scores off so that exp stays finite: large scores became equal.", normalise=clipped),
         wrong(31, "You replaced NaN by zeros: the rows where exp overflowed are empty.", normalise=zeroed),
         wrong(31, "math.exp has no infinity to return: it raises where the result is too large.", normalise=by_math,
@@ -145,8 +146,8 @@ SCORES = Exercise(
     title="scaled scores of all heads, before the softmax",
     call="scores(q, k)",
     prompt=(
-        "q has shape (B, num_heads, q_len, d_k), k has shape (B, num_heads, kv_len, d_k). Return the scaled scores\n"
-        "q·k / √d_k of the paper, of shape (B, num_heads, q_len, kv_len): no softmax yet."
+        "q has shape (B, num_heads, q_len, d_k), k has shape (B, num_heads, kv_len, d_k). Return the scaled "
+        "scores q·k / √d_k of the paper, of shape (B, num_heads, q_len, kv_len): no softmax yet."
     ),
     build=scores_of,
     probes=scores_probes,
@@ -201,9 +202,9 @@ ATTENTION = Exercise(
     title="scaled dot-product attention in every head: output and weights",
     call="attention(q, k, v)",
     prompt=(
-        "q has shape (B, num_heads, q_len, d_k), k (B, num_heads, kv_len, d_k), v (B, num_heads, kv_len, d_v).\n"
-        "Return two arrays: the output softmax(q kᵀ / √d_k) v of shape (B, num_heads, q_len, d_v), and the weights of\n"
-        "every head, of shape (B, num_heads, q_len, kv_len). No mask. The scores are small here."
+        "q has shape (B, num_heads, q_len, d_k), k (B, num_heads, kv_len, d_k), v (B, num_heads, kv_len, d_v). "
+        "Return two arrays: the output softmax(q kᵀ / √d_k) v of shape (B, num_heads, q_len, d_v), and the "
+        "weights of every head, of shape (B, num_heads, q_len, kv_len). No mask. The scores are small here."
     ),
     build=attention_of,
     probes=attention_probes,
