@@ -19,7 +19,7 @@ SEEDS = (0, 1, 2026)
 
 def told(exercise, seed, known):
     """What the checker would name, given a known program's outcomes."""
-    return tuple(entry.number for entry in diagnose(exercise, seed, outcomes(exercise, seed, known)))
+    return tuple(entry.number for entry in diagnose(exercise, seed, outcomes(exercise, seed, known), known.program))
 
 
 def outcomes(exercise, seed, known):

@@ -91,7 +91,7 @@ def _compare(exercise, answer, seed, seconds, first, second, notes):
     wrong = [i for i, (_, args) in enumerate(inputs) if not compare.meets(found[i], expected[i], args)]
     if not wrong:
         return _right(notes)
-    entries = diagnose(exercise, seed, found)
+    entries = diagnose(exercise, seed, found, answer, any(call.emptied for call in first))
     if entries and entries[0].number:
         i = next((i for i in wrong if isinstance(found[i], tuple) and isinstance(expected[i], tuple)), wrong[0])
         note = entries[0].note if len(entries) == 1 else ""

@@ -25,6 +25,7 @@ class Wrong:
         whose values could be taken for those of one that has: it is never named, only described
     note : replaces the table's "what you did" where this form needs its own words
     by_error : the mistake may be named although it only raises, if the error is the same
+    by_empty : named only if an array of the answer ran empty: other programs have the same values
     alone : no part of a pair
     """
 
@@ -32,12 +33,13 @@ class Wrong:
     steps: dict
     note: str = ""
     by_error: bool = False
+    by_empty: bool = False
     alone: bool = False
 
 
-def wrong(number, note="", *, by_error=False, alone=False, **steps):
+def wrong(number, note="", *, by_error=False, by_empty=False, alone=False, **steps):
     """A Wrong, written as one line of an exercise."""
-    return Wrong(number, steps, note, by_error, alone)
+    return Wrong(number, steps, note, by_error, by_empty, alone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,7 @@ class Known:
         self.entries, self.program = entries, program
         self.numbers = tuple(entry.number for entry in entries)
         self.by_error = any(entry.by_error for entry in entries)
+        self.by_empty = any(entry.by_empty for entry in entries)
         self._exercise, self._inputs, self._outcomes = exercise, list(exercise.inputs(seed).values()), {}
 
     def outcome(self, i):
@@ -140,6 +143,11 @@ class Known:
         if i not in self._outcomes:
             self._outcomes[i] = self._exercise.call_on(self.program, self._inputs[i]).outcome
         return self._outcomes[i]
+
+    @functools.cache  # noqa: B019 kept as long as the exercise is
+    def operands(self, i):
+        """runner.operands of its failure on probe i."""
+        return runner.operands(self.program, self._inputs[i])
 
     @functools.cached_property
     def total(self):

@@ -129,12 +129,14 @@ def everywhere(number, projection, names=INPUTS, note="", **more):
     return wrong(number, note, **dict.fromkeys(names, projection), **more)
 
 
+ALIKE = "Every head uses the same projections, so all heads are equal."
 PROJECTIONS = (
     *(everywhere(1, project_of(cut=cut)) for cut in shapes.UNMOVED),
     everywhere(1, project_of(cut=shapes.not_moved), merge=lambda heads: heads.reshape(*heads.shape[:2], -1),
                note="You left the head axis behind the tokens: each token's heads attend to each other."),
     *(everywhere(13, way) for way in packing.BLIND),
-    *(everywhere(15, way, names) for way in packing.SHARED for names in SOME_INPUTS[:2]),
+    *(everywhere(15, way, names) for way in packing.SHARED for names in SOME_INPUTS[1:2]),
+    *(everywhere(15, way, note=ALIKE, alone=True) for way in packing.SHARED),  # in a pair it would be one head alone
     *(everywhere(29, project_of(product=transposed), names) for names in SOME_INPUTS),
 )  # fmt: skip
 
@@ -146,8 +148,8 @@ def own_scale(q, widths):
 
 ALL_COLUMNS = project_of(cut=shapes.full_width)
 FULL_WIDTH = tuple(everywhere(35, ALL_COLUMNS, **scale) for scale in ({}, {"scale": own_scale}))
-BIG = "Nothing is cut: these are the values of a single head of full width."
-ONE_BIG_HEAD = tuple(everywhere(None, ALL_COLUMNS, INPUTS[:2], BIG, **scale) for scale in ({}, {"scale": own_scale}))
+BIG = "Nothing is cut: these are the values of a single head of full width, d_k = d_model."
+ONE_BIG_HEAD = tuple(everywhere(35, ALL_COLUMNS, INPUTS[:2], BIG, **scale) for scale in ({}, {"scale": own_scale}))
 WEIGHING = (
     *ONE_BIG_HEAD,
     *steps.ATTENTION,
@@ -183,7 +185,7 @@ MANY_HEADS = Exercise(
         *PROJECTIONS,
         *FULL_WIDTH,
         *MERGES,
-        *(wrong(12, loop=loop, by_error=True, alone=True) for loop in LOOPS),
+        *LOOPS,
     ),
     variants=(many_heads_by_loop, *any_way(many_heads_of())),
     chapter="04_heads",

@@ -35,17 +35,11 @@ ONE_BLOCK = (
     lambda pooled, W_o, h: pooled @ blocks(W_o, h)[-1],
     lambda pooled, W_o, h: pooled @ blocks(W_o, h).mean(axis=0),
 )
-NARROW = "What reaches W_o is one head wide: the heads were averaged, pooled or dropped instead of put side by side."
-PRODUCTS = (
-    times_W_o,
-    lambda pooled, W_o, h: np.dot(pooled, W_o),
-    lambda pooled, W_o, h: np.einsum("bnd,de->bne", pooled, W_o),
+POOLED_OUT = tuple(
+    wrong(16, shapes.POOLED.format(word), merge=pool, out=out)
+    for word, pool in shapes.POOLS.items()
+    for out in ONE_BLOCK
 )
-POOLED_OUT = (
-    *(wrong(16, shapes.POOLED.format(word), merge=pool, out=out)
-      for word, pool in shapes.POOLS.items() for out in ONE_BLOCK),
-    *(wrong(16, NARROW, merge=shapes.POOLS["averaged"], out=out, by_error=True, alone=True) for out in PRODUCTS),
-)  # fmt: skip
 
 
 def output_of(merge=merge_heads, out=times_W_o):
@@ -147,7 +141,7 @@ LAYER = Exercise(
         *heads.MERGES,
         *OUT,
         *POOLED_OUT,
-        *(wrong(12, loop=loop, by_error=True, alone=True) for loop in LOOPS),
+        *LOOPS,
         heads.everywhere(29, project_of(product=transposed), out=times_transposed),
         *(replace(entry, by_error=True, alone=True) for entry in heads.FULL_WIDTH),
         wrong(None, "The heads are not put side by side before W_o.", merge=lambda heads: heads, by_error=True),

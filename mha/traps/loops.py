@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from mha.multihead import merge_heads, split_heads
+from mha.multihead import split_heads
 
 from . import steps
+from .engine import wrong
 
 NAMES = ("qkv", "qk", "kv", "qv", "q", "k", "v")
 
@@ -127,14 +128,6 @@ def side_by_side(heads, x, d_v):
     return np.concatenate(heads, axis=-1)
 
 
-def stacked(heads, x, d_v):
-    return merge_heads(np.stack(heads, axis=1))
-
-
-def stacked_first(heads, x, d_v):
-    return np.array(heads).transpose(1, 2, 0, 3).reshape(*x.shape[:2], -1)
-
-
 def into_place(heads, x, d_v):
     output = np.zeros((*x.shape[:2], len(heads) * d_v))
     for i, head in enumerate(heads):
@@ -142,13 +135,21 @@ def into_place(heads, x, d_v):
     return output
 
 
-JOINS = (side_by_side, stacked, stacked_first, into_place)
+JOINS = (side_by_side, into_place)  # np.stack only raises, as it would for other mistakes
 KINDS = (
     CutAgain, PickedAgain, PickedBehindTokens, ProjectedAgain, WeightsCutAgain,
     ReshapedAgain, ReshapedToWidthAgain, DividedAgain,
 )  # fmt: skip
-LOOPS = (
-    *(overwriting(names, kind, join) for kind in KINDS for names in NAMES for join in JOINS),
-    *(overwriting(names, kind, scale=scale) for kind in (CutAgain, WeightsCutAgain)
-      for scale in SCALES[1:] for names in NAMES if "q" in names),
-)  # fmt: skip
+EMPTYING = (CutAgain, WeightsCutAgain)  # a second cut leaves nothing
+LOOPS = tuple(
+    wrong(12, loop=overwriting(names, kind, join), by_error=True, by_empty=kind in EMPTYING, alone=True)
+    for kind in KINDS
+    for names in NAMES
+    for join in JOINS
+) + tuple(
+    wrong(12, loop=overwriting(names, kind, scale=scale), by_error=True, by_empty=True, alone=True)
+    for kind in EMPTYING
+    for scale in SCALES[1:]
+    for names in NAMES
+    if "q" in names
+)

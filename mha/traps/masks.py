@@ -93,11 +93,15 @@ MASKED = Exercise(
 # ---- rows without an allowed key ------------------------------------------------------------
 
 
-def zeros_where_blind(output, mask):
+def zeros_where_blind(output, seen, mask):
+    return np.where(seen.any(axis=-1)[:, None], output, 0)
+
+
+def zeros_by_given_mask(output, seen, mask):
     return np.where(mask.any(axis=-1)[:, None], output, 0)
 
 
-def no_policy(output, mask):
+def no_policy(output, seen, mask):
     return output
 
 
@@ -105,7 +109,7 @@ def empty_rows_of(read=same, normalise=steps.plain_softmax, policy=zeros_where_b
     def program(q, k, v, mask):
         seen = read(mask)
         output, _ = steps.attend(q, k, v, seen, normalise=normalise, **chosen)
-        return policy(output, seen)
+        return policy(output, seen, mask)
 
     return program
 
@@ -157,7 +161,13 @@ EMPTY_ROWS = Exercise(
         *steps.MASKING,
         *steps.ATTENTION,
     ),
-    styles=({"fill": steps.low}, {"fill": steps.lowered}),
+    styles=(
+        {"fill": steps.low},
+        {"fill": steps.lowered},
+        {"policy": zeros_by_given_mask},
+        {"policy": zeros_by_given_mask, "fill": steps.low},
+        {"policy": zeros_by_given_mask, "fill": steps.lowered},
+    ),
     variants=(empty_rows_by_loops, empty_rows_by_product, *any_way(empty_rows_of())),
     laws=(("a query that may see no key has an output other than 0",
            lambda f, args: np.allclose(f(*args)[0][:, :, ~args[3].any(axis=-1)], 0, atol=1e-6)),),

@@ -32,10 +32,11 @@ class Stopped(BaseException):
 
 @dataclass(frozen=True)
 class Call:
-    """One call: a tuple of arrays, or Missing, Odd, Raised; and the arguments that it changed."""
+    """One call: a tuple of arrays, or Missing, Odd, Raised; which arguments it changed; whether an array ran empty."""
 
     outcome: object
     changed: tuple = ()
+    emptied: bool = False
 
 
 @dataclass
@@ -58,10 +59,11 @@ class Watch:
     called: list = field(default_factory=list)
     emptied: bool = False
     stopped: bool = False  # no further call shall start
+    trusted: bool = False  # may call mha
 
     def __call__(self, frame, event, _):
         """For sys.setprofile."""
-        if event == "call":
+        if event == "call" and not self.trusted:
             module = str(frame.f_globals.get("__name__"))
             if (module == "mha" or module.startswith("mha.")) and frame.f_code.co_filename != __file__:
                 self.called.append(f"{module}.{frame.f_code.co_name}")
@@ -85,16 +87,17 @@ def attempt(answer, args, result=("",), watch=None):
         raise
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the answer's own making too
         todo = type(error) is NotImplementedError
-        outcome = Missing("NotImplementedError") if todo else _raised(error, watch is not None and watch.emptied)
+        outcome = Missing("NotImplementedError") if todo else _raised(error, bool(watch and watch.emptied))
     changed = tuple(i for i, (a, b) in enumerate(zip(args, given)) if isinstance(a, np.ndarray) and _differs(a, b))
-    return Call(outcome, changed)
+    return Call(outcome, changed, bool(watch and watch.emptied))
 
 
 def _watched(answer, given, watch):
-    """answer(*given) under a Watch. The checker's own programs, which use mha, are not watched."""
-    if watch is None or str(getattr(answer, "__module__", "")).startswith("mha.traps"):
+    """answer(*given) under a Watch. The checker's own programs may call mha."""
+    if watch is None:
         return answer(*given)
     before, watch.emptied = sys.getprofile(), False
+    watch.trusted = str(getattr(answer, "__module__", "")).startswith("mha.traps")
     sys.setprofile(watch)
     try:
         return answer(*given)
@@ -127,7 +130,47 @@ def _is_own(file):
 
 
 def _holds_empty(frame):
-    return any(isinstance(value, np.ndarray) and value.size == 0 for value in frame.f_locals.values())
+    """Whether a name of this frame is an array (of any library) without numbers."""
+    with contextlib.suppress(Exception):
+        return any(0 in shape for shape in map(_shape, frame.f_locals.values()))
+    return False
+
+
+def _shape(value):
+    shape = getattr(value, "shape", ())
+    return shape if isinstance(shape, tuple) else ()
+
+
+class Witness(np.ndarray):
+    """An argument that notes what it was combined with, in products and other ufuncs, when that failed."""
+
+    noted = None  # the list that a failure is noted in
+
+    def __array_finalize__(self, parent):
+        self.noted = getattr(parent, "noted", None)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **more):
+        plain = [np.asarray(a) if isinstance(a, np.ndarray) else a for a in inputs]
+        try:
+            return getattr(ufunc, method)(*plain, **more)
+        except Exception:
+            self.noted[:] = plain
+            raise
+
+
+def operands(answer, args, seconds=5.0):
+    """The arrays that met in the product (or other ufunc) that failed, if one of them was an argument; or []."""
+    noted = []
+
+    def watched(a):
+        if not isinstance(a, np.ndarray):
+            return a
+        witness = a.copy().view(Witness)
+        witness.noted = noted
+        return witness
+
+    guarded(lambda: attempt(lambda *given: answer(*map(watched, given)), args), seconds)
+    return tuple(np.array(a) for a in noted if isinstance(a, np.ndarray))
 
 
 # ---- a guarded session ----------------------------------------------------------------------

@@ -137,7 +137,13 @@ def swapped_and_joined(heads):
     return heads.swapaxes(0, 1).reshape(B, n, h * d)
 
 
-SWAPS = (swapped_axes, swapped_memory, swapped_and_joined)
+def list_read_as_batch(heads):
+    """A list of heads (h, B, seq, d) read as (B, h, seq, d)."""
+    B, h, n, d = heads.shape
+    return heads.swapaxes(0, 1).reshape(B, h, n, d).transpose(0, 2, 1, 3).reshape(B, n, h * d)
+
+
+SWAPS = (swapped_axes, swapped_memory, swapped_and_joined, list_read_as_batch)
 POOLS = {
     "averaged": lambda heads: heads.mean(axis=1),
     "summed": lambda heads: heads.sum(axis=1),
@@ -154,8 +160,12 @@ def repeated(pool):
 MERGES = (
     wrong(2, merge=joined_memory),
     *(wrong(3, merge=program) for program in SWAPS),
-    wrong(3, merge=swapped_shape, by_error=True, alone=True),
-    *(wrong(16, POOLED.format(word), merge=merge) for word, pool in POOLS.items() for merge in (pool, repeated(pool))),
+    wrong(3, merge=swapped_shape, by_error=True),
+    *(
+        wrong(16, POOLED.format(word), merge=merge, by_error=True)
+        for word, pool in POOLS.items()
+        for merge in (pool, repeated(pool))
+    ),
 )
 
 

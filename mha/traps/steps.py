@@ -87,6 +87,11 @@ def all_axes_of_a_sample(q, k):
     return np.stack([a @ b.T for a, b in zip(q, k)])
 
 
+def all_axes_of_a_head(q, k):
+    """k.T inside a loop over the heads."""
+    return np.stack([q[:, i] @ k[:, i].T for i in range(q.shape[1])], axis=1)
+
+
 def no_scale(q, widths):
     return 1.0
 
@@ -98,6 +103,17 @@ def over(axis):
 
 def over_plain(axis):
     return lambda scores: plain_softmax(scores, axis)
+
+
+def summed_over(axis):
+    """The row's maximum subtracted, as for a right softmax, but the sum taken along another axis."""
+
+    @np.errstate(all="ignore")
+    def normalise(scores):
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=axis, keepdims=True)
+
+    return normalise
 
 
 def shrunk(weights, q, mask):
@@ -134,13 +150,15 @@ AFTER = (
     wrong(8, scale=no_scale, after=shrunk),
     wrong(8, "You divided by √d_k after the softmax as well.", after=shrunk),
 )
-QUERY_SOFTMAX = (wrong(9, normalise=over(-2)), wrong(9, normalise=over_plain(-2)))
-HEAD_SOFTMAX = tuple(wrong(10, normalise=kind(axis)) for kind in (over, over_plain) for axis in (0, 1))
-BATCH_SOFTMAX = tuple(wrong(10, normalise=kind(0)) for kind in (over, over_plain))
+WAYS = (over, over_plain, summed_over)
+QUERY_SOFTMAX = tuple(wrong(9, normalise=way(-2)) for way in WAYS)
+BATCH_SOFTMAX = tuple(wrong(10, normalise=way(0)) for way in WAYS)
+HEAD_SOFTMAX = (*BATCH_SOFTMAX, *(wrong(10, normalise=way(1)) for way in WAYS))
 KEYS = (wrong(11, mix=of_keys),)
 ALL_AXES = (
     wrong(28, product=all_axes),
     wrong(28, "In a loop over the samples you transposed every axis of the keys.", product=all_axes_of_a_sample),
+    wrong(28, "In a loop over the heads you transposed every axis of the keys.", product=all_axes_of_a_head),
 )
 ATTENTION = (*SCALES, *HEAD_SCALE, *AFTER, *QUERY_SOFTMAX, *HEAD_SOFTMAX, *KEYS, *ALL_AXES)
 
@@ -191,7 +209,9 @@ SMALL_FILLS = (
 DEEP_FILLS = tuple(
     wrong(19, fill=kind(value)) for kind in (filled, shifted) for value in (-1e4, -1e3, -100.0, -5e4, -1e5)
 )
-TIMES_INF = (wrong(20, fill=inf_times_forbidden), wrong(20, fill=inf_times_allowed))
+TIMES_INF = tuple(  # with NaN replaced it would be all zeros, which other programs give too
+    wrong(20, fill=fill, after=unchanged) for fill in (inf_times_forbidden, inf_times_allowed)
+)
 AFTERWARDS = (
     wrong(22, fill=ignored, after=removed),
     wrong(22, fill=ignored, after=lambda weights, q, mask: np.where(mask, weights, -np.inf)),
