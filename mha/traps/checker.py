@@ -39,6 +39,12 @@ def unanswered(hint=""):
     return Verdict("unanswered", "not answered yet", (hint,) if hint else ())
 
 
+def _is_stub(answer):
+    """Whether a function has no name in its body but its arguments."""
+    code = getattr(answer, "__code__", None)
+    return code is not None and not code.co_names and code.co_nlocals == code.co_argcount
+
+
 def _uncallable(exercise, answer, args):
     """A verdict if the answer is no function of these arguments, else None."""
     if not callable(answer):
@@ -80,8 +86,8 @@ def _compare(exercise, answer, seed, seconds, first, second, notes):
     """The verdict on the outcomes of two rounds of calls."""
     found = [call.outcome for call in first]
     if all(isinstance(outcome, Missing) for outcome in found):
-        forgot = found[0].what == "None"
-        return unanswered("The function returns None: if you have written it, its return is missing." if forgot else "")
+        forgot = found[0].what == "None" and not _is_stub(answer)
+        return unanswered("The function returns None: is its return missing?" if forgot else "")
     for label, one, two in zip(exercise.inputs(seed), found, (call.outcome for call in second)):
         if not _repeats(one, two):
             lines = (f"Called twice with equal arguments ({label}), it gave two results.",)

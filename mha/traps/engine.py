@@ -3,6 +3,10 @@
 `build(**steps)` assembles a program: with no argument the reference, with a wrong step a mistake, with a
 step of equal value a style. So each mistake is known in every style, and two mistakes in different steps
 make a pair, without a program having been written for it.
+
+To add a mistake to an exercise, add `wrong(number, step=wrong_step)` to its list; to add an exercise, add an
+Exercise to its module's EXERCISES. The tests then hold both laws for it: each mistake is named as itself, on
+every seed, and every right program passes.
 """
 
 import functools
@@ -69,7 +73,7 @@ class Exercise:
     variants: tuple[Callable, ...] = ()
     laws: tuple = ()
     chapter: str = ""
-    _kept: dict = field(default_factory=dict, repr=False)
+    _kept: dict = field(default_factory=dict, repr=False, init=False)
 
     reference = property(lambda self: self.build(), doc="The right program.")
     arguments = property(lambda self: [a.strip() for a in self.call.split("(", 1)[1].rstrip(")").split(",")])
