@@ -419,7 +419,17 @@ def test_softmax_in_any_container_and_precision(wrap):
     assert check("softmax", answer).ok
 
 
-@pytest.mark.parametrize("wrap", [int, float, np.int64, np.float64, np.array, lambda n: Tensor(np.array(n))], ids=str)
+NUMBERS = {
+    "int": int,
+    "float": float,
+    "int64": np.int64,
+    "float64": np.float64,
+    "array": np.array,
+    "tensor": lambda n: Tensor(np.array(n)),
+}
+
+
+@pytest.mark.parametrize("wrap", NUMBERS.values(), ids=NUMBERS)
 def test_numbers_in_any_container(wrap):
     assert check("parameters", lambda d_model, num_heads: wrap(4 * d_model**2)).ok
     assert check("parameters", lambda d_model, num_heads: wrap(4 * d_model**2 + 1)).kind == "unknown"

@@ -35,6 +35,10 @@ class Explorer extends Maps {
     if (this.onSite && this.fromAddress()) el.scrollIntoView({ block: "nearest" });
     this.update();
     this.listen();
+    // Canvases keep the ink of the theme that they were drawn in.
+    this.themes = new MutationObserver(() => this.update());
+    const watched = { attributeFilter: ["data-theme", "data-jp-theme-light"] };
+    for (const part of [document.documentElement, document.body]) this.themes.observe(part, watched);
   }
 
   read() {
@@ -71,7 +75,7 @@ class Explorer extends Maps {
 
   set(look, place = this.place) {
     // What stands below does not jump up where the state becomes impossible.
-    if (!this.state.error) this.height = this.body.offsetHeight;
+    if (!this.state.error && this.data.states[this.at(place)].error) this.height = this.body.offsetHeight;
     Object.assign(this.look, look);
     this.place = place;
     this.update();
@@ -299,13 +303,11 @@ class Explorer extends Maps {
     const queries = this.pool("queries"), keys = this.pool("keys");
     const side = (head, words) => [head, ...words].map((word) => element("span", {}, word));
     const starts = side("query ↓", queries), ends = side("key ↓", keys);
-    const strokes = element("canvas", { width: 2 * WIDTH, height: 2 * ROW * Math.max(starts.length, ends.length) });
-    strokes.style.height = `${strokes.height / 2}px`;
+    const strokes = sheet(WIDTH, ROW * Math.max(starts.length, ends.length));
     const columns = [element("div", {}, ...starts), strokes, element("div", {}, ...ends)];
     const lines = element("div", { class: "mha-e-lines", "aria-hidden": "true" }, ...columns);
 
-    const map = element("canvas", { width: 2 * CELL * keys.length, height: 2 * ROW * queries.length });
-    Object.assign(map.style, { width: `${map.width / 2}px`, height: `${map.height / 2}px` });
+    const map = sheet(CELL * keys.length, ROW * queries.length);
     const at = ({ offsetX, offsetY }) => Math.floor(this.look.column ? offsetX / CELL : offsetY / ROW);
     map.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.setHover(at(event)));
     map.addEventListener("pointerleave", () => this.setHover(-1));

@@ -102,6 +102,7 @@ export class Page {
   }
 
   close() {
+    this.themes.disconnect();
     if (this.moved) removeEventListener("hashchange", this.moved);
   }
 }
