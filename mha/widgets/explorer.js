@@ -172,11 +172,12 @@ class Explorer extends Maps {
       this.updatePanels();
     }
     this.say(this.sentence());
-    this.body.style.minHeight = state.error && this.height ? `${this.height}px` : "";
+    if (this.stale("height", state.error)) this.body.style.minHeight = state.error && this.height ? `${this.height}px` : "";
   }
 
   updateControls() {
     this.data.controls.forEach(({ labels, kind }, i) => {
+      if (!this.stale(`control ${i}`, this.place[i])) return;
       const input = this.controls.children[i].querySelector("input, select");
       if (kind === "check") input.checked = this.place[i] === 1;
       else if (kind === "choice") input.selectedIndex = this.place[i];
@@ -233,6 +234,14 @@ class Explorer extends Maps {
     return element("div", { class: "mha-e-block" }, element("b", {}, sign ? `${sign} ${name}` : name), picture, size);
   }
 
+  // One of a group of radio buttons as chosen; -1 is none.
+  mark(group, chosen) {
+    group.querySelectorAll("input").forEach((input, i) => {
+      input.checked = i === chosen;
+      input.parentElement.classList.toggle("mha-e-on", i === chosen);
+    });
+  }
+
   updateHeads() {
     const names = this.pool("heads"), [several, q, k] = this.state.shape, { look } = this;
     if (this.stale("heads", this.state.heads)) {
@@ -244,9 +253,10 @@ class Explorer extends Maps {
       });
       this.other.replaceChildren(...["no other head", ...names].map((name) => element("option", {}, name)));
     }
-    this.heads.querySelectorAll("input").forEach((input, i) => { input.checked = i === look.head; });
-    this.other.selectedIndex = look.other + 1;
-    for (let head = 0; head < several; head++) this.maps[head].closest("label").classList.toggle("mha-e-on", head === look.head);
+    if (this.stale("chosen heads", this.state.heads, look.head, look.other)) {
+      this.mark(this.heads, look.head);
+      this.other.selectedIndex = look.other + 1;
+    }
     if (!this.stale("maps", this.place, this.token, look.column, this.data.states.length)) return;
     for (let head = 0; head < several; head++) this.drawMap(this.maps[head], head, q, k);
   }
@@ -265,11 +275,9 @@ class Explorer extends Maps {
       const labels = this.radios(this.tokens, "token", this.pool(side), this.look.token, (i) => this.set({ token: i }));
       labels.forEach((label, i) => { this.hovers(label, () => i); });
     }
-    this.tokens.querySelectorAll("input").forEach((input, i) => {
-      input.checked = i === this.look.token;
-      input.parentElement.classList.toggle("mha-e-on", input.checked);
-    });
-    this.reading.forEach((label, i) => { label.querySelector("input").checked = (i === 1) === this.look.column; });
+    if (!this.stale("chosen token", side, this.state[side], this.look.token)) return;
+    this.mark(this.tokens, this.look.token);
+    this.reading[Number(this.look.column)].querySelector("input").checked = true;
   }
 
   hovers(target, index) {
@@ -343,8 +351,9 @@ class Explorer extends Maps {
     this.drawLarge(map, head);
     const label = (text, i, words, own) => {
       const [query, key] = column ? [i, token] : [token, i];
+      const kind = own && token >= 0 ? (i === token ? "mha-e-chosen" : "mha-e-faded") : "";
       text.firstChild.data = words[i] + (token >= 0 && !own ? ` ${this.weight(head, query, key).toFixed(2)}` : "");
-      text.className = own && token >= 0 ? (i === token ? "mha-e-chosen" : "mha-e-faded") : "";
+      text.className = kind;
     };
     starts.forEach((text, i) => { label(text, i, this.pool("queries"), !column); });
     ends.forEach((text, i) => { label(text, i, this.pool("keys"), column); });
