@@ -3,6 +3,7 @@
 import _thread
 import dataclasses
 import sys
+import signal
 import threading
 import time
 
@@ -591,7 +592,15 @@ def test_warnings_of_an_answer_stay_inside(recwarn):
     assert not recwarn.list
 
 
-def test_the_readers_own_interrupt_is_obeyed():
+@pytest.fixture
+def interruptible():
+    """The interrupt at work: a shell that started the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_the_readers_own_interrupt_is_obeyed(interruptible):
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     start = time.monotonic()

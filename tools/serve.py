@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import signal
 import sys
 
 
@@ -24,6 +25,7 @@ def server(folder, port):
 
 
 def main(folder, port=8000):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
     with server(folder, int(port)) as running:
         print(f"The book is at http://127.0.0.1:{running.server_port}/  (Ctrl-C ends it)", flush=True)
         try:
