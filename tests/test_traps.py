@@ -2,8 +2,8 @@
 
 import _thread
 import dataclasses
-import sys
 import signal
+import sys
 import threading
 import time
 
