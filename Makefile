@@ -1,11 +1,11 @@
-# make read | test | lab, and for maintainers: book | check | refresh | vendor | constraints
+# make read | test | lab, and for maintainers: book | check | refresh | constraints | clean
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book serve lab test check refresh constraints clean
+.PHONY: read book lab test check refresh constraints clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -26,7 +26,7 @@ test: $(VENV)/tester
 
 check: $(VENV)/tester
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
-	$(BIN)/python -m pytest --quiet tests --ignore=tests/site
+	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile tests --ignore=tests/site
 
 refresh: $(VENV)/tester
 	MHA_STRICT_PRINT=1 $(BIN)/python tools/refresh_book.py $(NOTEBOOKS)

@@ -10,10 +10,10 @@ import numpy as np
 def size(name, value, *, least=1):
     """A count as int. TypeError unless whole, ValueError below `least`; least=None is no bound."""
     try:
-        whole = operator.index(value)
+        whole = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
-    if isinstance(value, (bool, np.bool_)):
+        whole = None
+    if whole is None:
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if least is not None and whole < least:
         raise ValueError(f"{name}={whole} must be at least {least}")

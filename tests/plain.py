@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 # numpy's own comparison multiplies tiny numbers: under errstate(all="raise") it must not fail for that.
 assert_allclose = np.errstate(under="ignore")(np.testing.assert_allclose)
@@ -73,3 +74,11 @@ def refusal(error):
     for words in ("operands could not be", "matmul:", "out of bounds", "not aligned", "cannot reshape", "ufunc"):
         assert words not in message, f"this is numpy's message, not mha's: {message}"
     return message
+
+
+def assert_refused(call, kind, words):
+    """call() raises an error of that kind, in our own words, all of `words` among them."""
+    with pytest.raises(kind) as error:
+        call()
+    message = refusal(error)
+    assert all(word in message for word in words), message
