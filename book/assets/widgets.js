@@ -87,6 +87,7 @@
     const { default: widget } = await import(url);
     const el = element("div", { class: "mha-live widget-subarea" });
     into.querySelector(".mha-still").replaceWith(el);
+    into.closest("article")?.classList.add("mha-layers"); // a class, for :has is slow
     const none = () => {};
     widget.render({ model: { static: true, order, get: (name) => m[name], set: none, save_changes: none, on: none }, el });
   }

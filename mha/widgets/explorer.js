@@ -60,12 +60,12 @@ class Explorer extends Maps {
 
   // Weights (heads, q_len, kv_len) and most looked at of the state, as typed arrays.
   get numbers() {
-    const at = this.at(this.place);
-    if (!this.cache.has(at)) {
-      const { weights, most, shape: [, q, k] } = this.state;
-      this.cache.set(at, { weights: new Uint16Array(decoded(weights)), most: new Uint8Array(decoded(most)), q, k });
+    const { cache, state } = this;
+    if (!cache.has(state)) {
+      const { weights, most, shape: [, q, k] } = state;
+      cache.set(state, { weights: new Uint16Array(decoded(weights)), most: new Uint8Array(decoded(most)), q, k });
     }
-    return this.cache.get(at);
+    return cache.get(state);
   }
 
   weight(head, query, key) {
@@ -73,10 +73,15 @@ class Explorer extends Maps {
     return weights[(head * q + query) * k + key] / this.data.full;
   }
 
+  // A head's weights (q_len, kv_len), flat.
+  weightsOf(head) {
+    const { weights, q, k } = this.numbers;
+    return Float32Array.from(weights.subarray(head * q * k, (head + 1) * q * k), (stored) => stored / this.data.full);
+  }
+
   set(look, place = this.place) {
-    // What stands below does not jump up where the state becomes impossible.
-    if (!this.state.error && this.data.states[this.at(place)].error) this.height = this.body.offsetHeight;
     Object.assign(this.look, look);
+    if (this.at(place) !== this.at(this.place)) this.keepHeight();
     this.place = place;
     this.update();
     this.toAddress();
@@ -162,17 +167,25 @@ class Explorer extends Maps {
     if (look.other >= several) look.other = -1;
     this.updateControls();
     this.error.replaceChildren(...(state.error ? this.errorParts(state) : []));
-    this.updateBlocks();
     this.updateCounts();
     for (const part of [this.heads, this.tokens, this.looks, this.panels]) part.hidden = Boolean(state.error);
     if (!state.error) {
       if (look.token >= this.pool(look.column ? "keys" : "queries").length) look.token = -1;
       this.updateHeads();
       this.updateTokens();
-      this.updatePanels();
     }
     this.say(this.sentence());
-    if (this.stale("height", state.error)) this.body.style.minHeight = state.error && this.height ? `${this.height}px` : "";
+    if (this.open && !state.error) this.updatePanels();
+    if (this.drawn.blocks) this.drawSoon();
+    else this.draw();
+  }
+
+  // The pictures, and the numbers beside them.
+  draw() {
+    this.updateBlocks();
+    if (this.state.error) return;
+    this.updatePanels();
+    this.drawMaps();
   }
 
   updateControls() {
@@ -216,24 +229,6 @@ class Explorer extends Maps {
     this.blocks.replaceChildren(...this.pool("blocks").map((block) => this.block(...block)));
   }
 
-  // A matrix to scale, its columns or rows cut in the heads' colours.
-  block(name, rows, columns, bands, across, sign) {
-    const unit = 2.1, width = columns * unit, height = rows * unit;
-    const picture = element("svg:svg", { width: width + 2, height: height + 2, "aria-hidden": "true" });
-    picture.append(element("svg:rect", { x: 1, y: 1, width, height, class: "mha-e-whole" }));
-    let start = 0;
-    bands.forEach((band, i) => {
-      const at = 1 + start * unit, size = band * unit;
-      const box = across ? { x: at, y: 1, width: size, height } : { x: 1, y: at, width, height: size };
-      picture.append(element("svg:rect", { ...box, fill: this.colour(i), class: "mha-e-band" }));
-      start += band;
-    });
-    const over = (across ? columns : rows) - start;
-    const cut = `${across ? "columns" : "rows"} = ${bands.length} × ${bands[0]}${over ? `, ${over} left over` : ""}`;
-    const size = element("span", {}, `${rows} × ${columns}`, element("br"), bands.length ? cut : "");
-    return element("div", { class: "mha-e-block" }, element("b", {}, sign ? `${sign} ${name}` : name), picture, size);
-  }
-
   // One of a group of radio buttons as chosen; -1 is none.
   mark(group, chosen) {
     group.querySelectorAll("input").forEach((input, i) => {
@@ -243,7 +238,7 @@ class Explorer extends Maps {
   }
 
   updateHeads() {
-    const names = this.pool("heads"), [several, q, k] = this.state.shape, { look } = this;
+    const names = this.pool("heads"), { look } = this;
     if (this.stale("heads", this.state.heads)) {
       const labels = this.radios(this.heads, "head", names, look.head, (i) => this.set({ head: i }));
       this.maps = labels.map((label, i) => {
@@ -257,8 +252,6 @@ class Explorer extends Maps {
       this.mark(this.heads, look.head);
       this.other.selectedIndex = look.other + 1;
     }
-    if (!this.stale("maps", this.place, this.token, look.column, this.data.states.length)) return;
-    for (let head = 0; head < several; head++) this.drawMap(this.maps[head], head, q, k);
   }
 
   get token() {
@@ -290,15 +283,16 @@ class Explorer extends Maps {
   setHover(index) {
     if (index === this.hover) return;
     this.hover = index;
-    if (!this.state.error) {
-      this.updateHeads();
-      this.updatePanels();
-    }
+    this.drawSoon();
+  }
+
+  get shown() {
+    return [this.look.head, this.look.other].filter((head) => head >= 0);
   }
 
   updatePanels() {
     if (!this.body.contains(this.panels)) return;
-    const shown = [this.look.head, this.look.other].filter((head) => head >= 0);
+    const shown = this.shown;
     if (this.stale("panels", shown.length, this.state.queries, this.state.keys)) {
       this.tables = shown.map(() => this.panel());
       this.panels.replaceChildren(...this.tables.map((table) => table.root));
@@ -337,6 +331,7 @@ class Explorer extends Maps {
     const details = element("details", {}, element("summary", {}, "Table of the numbers"), frame("table of weights", table));
     details.addEventListener("toggle", () => {
       this.open = details.open;
+      this.body.style.minHeight = "";
       this.updatePanels();
     });
     details.open = this.open ?? false;
@@ -344,11 +339,9 @@ class Explorer extends Maps {
     return { root, title, caption, strokes, map, starts: starts.slice(1), ends: ends.slice(1), cells, details };
   }
 
-  updatePanel({ title, caption, strokes, map, starts, ends, cells, details }, head) {
+  updatePanel({ title, caption, starts, ends, cells, details }, head) {
     const { column } = this.look, { token } = this;
     title.textContent = this.pool("heads")[head];
-    this.drawLines(strokes, head);
-    this.drawLarge(map, head);
     const label = (text, i, words, own) => {
       const [query, key] = column ? [i, token] : [token, i];
       const kind = own && token >= 0 ? (i === token ? "mha-e-chosen" : "mha-e-faded") : "";
@@ -377,8 +370,8 @@ class Explorer extends Maps {
 
   sentence() {
     if (this.state.error) return "";
-    const { head, other, token, column } = this.look, [, q, k] = this.state.shape, at = Math.max(0, token);
-    return [head, other].filter((i) => i >= 0).map((i) => {
+    const { token, column } = this.look, [, q, k] = this.state.shape, at = Math.max(0, token);
+    return this.shown.map((i) => {
       const most = this.numbers.most[i * (q + k) + (column ? q : 0) + at];
       const [query, key] = column ? [most, at] : [at, most];
       const weight = this.weight(i, query, key).toFixed(2);
