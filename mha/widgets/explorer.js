@@ -167,6 +167,7 @@ class Explorer extends Maps {
     if (look.other >= several) look.other = -1;
     this.updateControls();
     this.error.replaceChildren(...(state.error ? this.errorParts(state) : []));
+    this.updateBlocks();
     this.updateCounts();
     for (const part of [this.heads, this.tokens, this.looks, this.panels]) part.hidden = Boolean(state.error);
     if (!state.error) {
@@ -175,14 +176,12 @@ class Explorer extends Maps {
       this.updateTokens();
     }
     this.say(this.sentence());
-    if (this.open && !state.error) this.updatePanels();
-    if (this.drawn.blocks) this.drawSoon();
+    if (this.drawn.maps) this.drawSoon();
     else this.draw();
   }
 
   // The pictures, and the numbers beside them.
   draw() {
-    this.updateBlocks();
     if (this.state.error) return;
     this.updatePanels();
     this.drawMaps();

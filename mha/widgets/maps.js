@@ -25,8 +25,9 @@ export class Maps extends Page {
     return this.data.colours[head % this.data.colours.length];
   }
 
-  // They follow a frame after the words and the controls: all at once would answer too late.
+  // They follow a frame after the words and the controls: all at once would answer too late. An open table is words.
   drawSoon() {
+    if (this.open && !this.state.error) this.updatePanels();
     if (this.waits) return;
     this.waits = true;
     requestAnimationFrame(() => requestAnimationFrame(() => {
