@@ -41,7 +41,7 @@ HEAD_WIDTH = Exercise(
               answer=lambda d_model, num_heads: strict_width(d_model, num_heads) * num_heads),
     ),
     variants=(width_by_message,),
-    chapter="03_projections",
+    chapter="07_explorer",
 )  # fmt: skip
 
 

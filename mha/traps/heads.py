@@ -78,7 +78,7 @@ ONE_HEAD = Exercise(
         *(wrong(29, **dict.fromkeys(names, transposed)) for names in SOME_INPUTS),
     ),
     variants=(one_head_by_loops, one_head_by_einsum, *any_way(one_head_of())),
-    chapter="01_single_head",
+    chapter="02_one_view",
 )
 
 # ---- many heads: projections, attention, concatenation --------------------------------------

@@ -147,7 +147,7 @@ LAYER = Exercise(
         wrong(None, "The heads are not put side by side before W_o.", merge=lambda heads: heads, by_error=True),
     ),
     variants=(layer_by_sum, *any_way(layer_of())),
-    chapter="05_concat_and_output",
+    chapter="07_explorer",
 )
 
 EXERCISES = (OUTPUT, LAYER)

@@ -175,7 +175,7 @@ PACKED = Exercise(
         wrong(None, "The three parts q, k, v are taken from the innermost axis of the columns.", cut=three_last),
     ),
     variants=(packed_by_slices, *any_way(packed_of())),
-    chapter="03_projections",
+    chapter="04_heads",
 )
 
 EXERCISES = (PROJECT, PACKED)

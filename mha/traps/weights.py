@@ -222,7 +222,7 @@ ATTENTION = Exercise(
     variants=(attention_by_loops, attention_by_einsum, *any_way(attention_of())),
     laws=(("the rows of the weights don't add up to 1",
            lambda f, args: np.allclose(f(*args)[1].sum(axis=-1), 1, atol=1e-3)),),
-    chapter="04_heads",
+    chapter="02_one_view",
 )  # fmt: skip
 
 EXERCISES = (SOFTMAX, SCORES, ATTENTION)
