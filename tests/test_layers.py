@@ -30,6 +30,7 @@ ARROWS = {
     "training": (CORE, {"numpy"}),
     "pretrained": (CORE, {"numpy"}),
     "traps": (CORE | {"printing"}, {"numpy"}),
+    "questions": (CORE | {"printing", "examples"}, {"numpy"}),
 }
 ARROWS["widgets"] = (set(ARROWS) - {"traps"}, EVERYTHING)
 
