@@ -10,7 +10,7 @@ The checker compares values only. It keeps the notebook whole, but is no sandbox
 
 import difflib
 
-from . import causal, counts, grouped, heads, layer, masks, matrix, packing, shapes, weights
+from . import causal, counts, exam, grouped, heads, layer, masks, matrix, packing, shapes, weights
 from .checker import judge
 from .engine import Exercise, wrong
 from .mistakes import MISTAKES, Mistake
@@ -21,7 +21,7 @@ __all__ = [
     "check", "exercise", "exercises", "kill_matrix", "recognised_pairs", "wrong",
 ]  # fmt: skip
 
-_TOPICS = (weights, causal, masks, shapes, packing, heads, layer, grouped, counts)
+_TOPICS = (weights, causal, masks, shapes, packing, heads, layer, grouped, counts, exam)
 _EXERCISES = {e.name: e for topic in _TOPICS for e in topic.EXERCISES}
 
 
