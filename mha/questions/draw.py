@@ -6,6 +6,8 @@ from .engine import Asked, Question
 
 MULTIPLIER, MODULUS = 48271, 2**31 - 1  # Park and Miller's minimal standard generator, in its authors' 1993 revision
 
+A_TRAP, IN_ALL = 3, 20  # questions of an exam on each trap, and together
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -43,7 +45,7 @@ def shuffled(items, below):
     return items
 
 
-def draw(questions, seed, *, a_trap=3, in_all=20):
+def draw(questions, seed, *, a_trap=A_TRAP, in_all=IN_ALL):
     """The exam of a seed: a_trap questions of each of the five traps, the rest from all that are left.
 
     Raises ValueError if seed is no whole number from 0 to 999,999,999, or if questions are too few.

@@ -2,5 +2,6 @@
 
 from .explorer import Explorer, View, toy_explorer, toy_view
 from .frames import frames
+from .quiz import Exam, Quiz
 
-__all__ = ["Explorer", "View", "frames", "toy_explorer", "toy_view"]
+__all__ = ["Exam", "Explorer", "Quiz", "View", "frames", "toy_explorer", "toy_view"]

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import anywidget
 import numpy as np
@@ -15,9 +14,9 @@ from .. import cost, examples, pictures
 from ..attention import causal_mask
 from ..checks import head_width
 from .controls import checked, label_of, numeric
+from .scripts import HERE, script
 
 VERSION = 1  # of the data format that `pack` describes
-HERE = Path(__file__).parent
 MOST_WORDS = 16
 FULL_WEIGHT = 65535
 
@@ -214,7 +213,7 @@ class Explorer(anywidget.AnyWidget):
     Raises ValueError if a control has no values or start is not among them.
     """
 
-    _esm = "".join((HERE / name).read_text(encoding="utf-8") for name in ("page.js", "maps.js", "explorer.js"))
+    _esm = script("elements.js", "page.js", "maps.js", "explorer.js")
     _css = (HERE / "explorer.css").read_text(encoding="utf-8")
     data = traitlets.Dict().tag(sync=True)
     place = traitlets.List().tag(sync=True)  # of each control's value

@@ -1,14 +1,5 @@
 // What a widget has to do with the page that it stands on: its address, and the kernel where one runs.
 // explorer.py puts this before explorer.js.
-const NS = "http://www.w3.org/2000/svg";
-
-export function element(name, attributes = {}, ...children) {
-  const made = name.startsWith("svg:") ? document.createElementNS(NS, name.slice(4)) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
 export class Page {
   // ---- the address ----
 
