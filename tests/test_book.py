@@ -1,5 +1,6 @@
 """The chapters keep their template, and their stored outputs are whole."""
 
+import ast
 import re
 import sys
 
@@ -7,10 +8,14 @@ import nbformat
 import pytest
 from chapters import BOOK, NOTEBOOKS, code_cells, notebook
 
+from mha.traps import exercise
+
 sys.path.insert(0, str(BOOK.parent / "tools"))
 from refresh_book import normalise, text_of
 
 CHAPTERS = [path for path in NOTEBOOKS if re.match(r"\d\d_", path.name)]
+BUILDING = [path for path in CHAPTERS if path.name < "08"]
+MORE_EXERCISES = ("12_exam_traps", "13_coding_traps")  # these are made of them
 by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 by_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
 STALE = "run `make refresh` and commit what it changes"
@@ -18,6 +23,29 @@ STALE = "run `make refresh` and commit what it changes"
 
 def text(path):
     return "\n\n".join(cell.source for cell in notebook(path).cells if cell.cell_type == "markdown")
+
+
+def has_exercises(path):
+    return path in BUILDING or re.search(r"^## Exercises$", text(path), re.M)
+
+
+def exercises_of(path):
+    """[(name, [statement, stub, verdict, solution])] of a chapter's exercises, in page order."""
+    cells = notebook(path).cells
+    starts = [i for i, cell in enumerate(cells) if cell.source.startswith("### Exercise: ")]
+    return [(cells[i].id.removeprefix("ex-"), cells[i : i + 4]) for i in starts]
+
+
+WITH_EXERCISES = [path for path in CHAPTERS if has_exercises(path)]
+EXERCISES = [(path, name, cells) for path in WITH_EXERCISES for name, cells in exercises_of(path)]
+by_exercise = pytest.mark.parametrize(
+    "path, name, cells", EXERCISES, ids=[f"{path.stem}-{name}" for path, name, _ in EXERCISES]
+)
+
+
+def shown(cell):
+    """What a cell's stored outputs say, as plain text."""
+    return "".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs)
 
 
 @by_name
@@ -84,9 +112,35 @@ def test_chapter_keeps_the_template(path):
     assert any("frames(" in cell.source or "Explorer(" in cell.source for cell in code_cells(path))
 
 
+@pytest.mark.parametrize("path", WITH_EXERCISES, ids=lambda p: p.stem)
+def test_chapter_has_its_exercises(path):
+    headings = [h for h in re.findall(r"^## .*", text(path), re.M) if not h.startswith("## Predict")]
+    assert headings[-3:] == ["## What goes wrong", "## Exercises", "## Remember"] or path.stem in MORE_EXERCISES
+    names = [name for name, _ in exercises_of(path)]
+    assert 2 <= len(names) == len(set(names)), names
+    assert len(names) <= 4 or path.stem in MORE_EXERCISES, names
+    assert any(re.search(r"^from mha\.traps import .*\bcheck\b", c.source, re.M) for c in code_cells(path))
+
+
+@by_exercise
+def test_exercise_is_statement_stub_verdict_and_folded_solution(path, name, cells):
+    statement, stub, verdict, solution = cells
+    asked, function = exercise(name), exercise(name).call.split("(")[0]
+    assert statement.source.startswith(f"### Exercise: {asked.title}\n\n") and asked.chapter == path.stem
+    assert [c.id for c in cells] == [f"ex-{name}{part}" for part in ("", "-stub", "-check", "-solution")]
+    assert [c.metadata.get("tags") for c in cells[1:]] == [["exercise"], ["verdict"], ["solution", "hide-cell"]]
+    assert ast.dump(ast.parse(stub.source)) == ast.dump(ast.parse(asked.stub)) and "# your code" in stub.source
+    assert verdict.source == solution.source.splitlines()[-1] == f'check("{name}", {function})'
+    assert solution.metadata["jupyter"]["source_hidden"]
+    assert shown(verdict) == "… not answered yet" and shown(solution).startswith("✓"), STALE
+    assert all("mha-verdict" in c.outputs[0].data["text/html"] for c in (verdict, solution)), "the site shows HTML"
+
+
 @by_name
 def test_chapter_imports_the_package_rather_than_write_it_again(path):
     for cell in code_cells(path):
+        if cell.id.startswith("ex-"):
+            continue  # to write it again is what an exercise asks for
         assert not re.search(r"def (softmax|causal_mask|split_heads|merge_heads)\b", cell.source)
 
 
