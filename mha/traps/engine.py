@@ -59,6 +59,7 @@ class Exercise:
     result : the axes of each returned array, as text
     styles : steps that change no result; variants : whole programs that are right as well
     laws : (what is broken, law(f, args) -> bool) pairs, told when no mistake is recognised
+    chapter : file name of the chapter where it stands
     """
 
     name: str
