@@ -4,6 +4,7 @@
 >>> exercises()                # names, a line each
 >>> exercise("split")          # statement and stub
 >>> check("split", split)      # ✓, … or ✗ with what the values show
+>>> catalogue()                # the mistakes that can be named
 
 The checker compares values only. It keeps the notebook whole, but is no sandbox.
 """
@@ -11,6 +12,7 @@ The checker compares values only. It keeps the notebook whole, but is no sandbox
 import difflib
 
 from . import causal, counts, exam, grouped, heads, layer, masks, matrix, packing, shapes, weights
+from .catalogue import Catalogue
 from .checker import judge
 from .engine import Exercise, wrong
 from .mistakes import MISTAKES, Mistake
@@ -18,7 +20,7 @@ from .verdict import Verdict
 
 __all__ = [
     "MISTAKES", "Exercise", "Mistake", "Verdict",
-    "check", "exercise", "exercises", "kill_matrix", "recognised_pairs", "wrong",
+    "catalogue", "check", "exercise", "exercises", "kill_matrix", "recognised_pairs", "wrong",
 ]  # fmt: skip
 
 _TOPICS = (weights, causal, masks, shapes, packing, heads, layer, grouped, counts, exam)
@@ -49,6 +51,11 @@ def exercise(name):
         near = difflib.get_close_matches(str(name), _EXERCISES, n=3, cutoff=0.5) or list(_EXERCISES)
         raise ValueError(f"no exercise {name!r}; there is {', '.join(near)}")
     return _EXERCISES[name]
+
+
+def catalogue():
+    """The mistakes by theme, each with the exercises that can name it: a table, printed or in a notebook."""
+    return Catalogue({n: [name for name, e in _EXERCISES.items() if n in e.mistakes] for n in MISTAKES})
 
 
 def check(name, answer, *, seed=None, seconds=5.0):

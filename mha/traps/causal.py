@@ -55,7 +55,7 @@ CAUSAL = Exercise(
     result=("q_len, kv_len",),
     wrong=(*steps.POLARITY, *DIAGONALS),
     variants=(causal_by_loops, causal_by_positions, lambda q, k: np.tril(np.ones((q, k)), k - q)),
-    chapter="10_masks",
+    chapter="13_coding_traps",
 )
 
 # ---- causal decoding ------------------------------------------------------------------------
@@ -112,7 +112,7 @@ DECODE = Exercise(
     styles=(*steps.MASK_STYLES, {"fill": steps.ignored, "after": steps.removed_and_rescaled}),
     variants=(decode_by_loops, *any_way(decode_of())),
     laws=(("a later token moves an earlier one's output", past_stays),),
-    chapter="11_in_transformers",
+    chapter="13_coding_traps",
 )
 
 EXERCISES = (CAUSAL, DECODE)

@@ -96,6 +96,16 @@ class Exercise:
             self._kept[seed] = self.probes(np.random.RandomState(seed))
         return self._kept[seed]
 
+    def example(self, number):
+        """The first wrong program of this mistake.
+
+        Raises ValueError if the exercise doesn't list the mistake.
+        """
+        for entry in self.wrong:
+            if entry.number == number:
+                return self.build(**entry.steps)
+        raise ValueError(f"{self.name} doesn't list mistake {number!r}; it lists {', '.join(map(str, self.mistakes))}")
+
     def forms(self):
         """(entries, program) of every single mistake in every style it can be combined with."""
         for entry in self.wrong:

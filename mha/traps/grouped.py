@@ -72,7 +72,7 @@ GROUPED = Exercise(
         *steps.ATTENTION,
     ),
     variants=(grouped_by_loop, grouped_by_axes, *any_way(grouped_of())),
-    chapter="11_in_transformers",
+    chapter="13_coding_traps",
 )
 
 EXERCISES = (GROUPED,)

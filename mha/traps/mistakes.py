@@ -22,8 +22,8 @@ class Mistake:
         return f"{self.name} (mistake {self.number})"
 
 
-_HEADS, _ONE, _JOIN, _MASKS = "04_heads", "01_single_head", "05_concat_and_output", "10_masks"
-_PROJECT, _COST, _USE = "03_projections", "06_cost", "11_in_transformers"
+_HEADS, _ONE, _JOIN, _MASKS = "04_heads", "01_single_head", "05_concat_and_output", "13_coding_traps"
+_PROJECT, _COST, _USE = "03_projections", "06_cost", "13_coding_traps"
 
 _TABLE = (
     (1, "heads split by reshape alone",
@@ -169,3 +169,12 @@ _TABLE = (
 )  # fmt: skip
 
 MISTAKES = {row[0]: Mistake(*row) for row in _TABLE}
+
+THEMES = {
+    "Softmax and scale": (4, 5, 6, 7, 8, 9, 10, 11, 28, 31, 32),
+    "Masks": (17, 18, 19, 20, 21, 22, 23, 24),
+    "Split and merge": (1, 2, 3, 12, 27, 30, 35),
+    "Projections and W_O": (13, 14, 15, 16, 29),
+    "Cost": (33, 34),
+    "Decoding and shared heads": (25, 26),
+}
