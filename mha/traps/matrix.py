@@ -1,11 +1,14 @@
 """Which probe unmasks which mistake, and what weaker checks would have missed: computed from the exercises."""
 
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
 from .compare import alike
 from .diagnosis import diagnose
+from .mistakes import MISTAKES
+from .tables import STYLE, Sign, folded, table
 
 CHECKS = ("all probes", "first probe alone", "shapes alone", "all-ones input")
 
@@ -40,15 +43,22 @@ class KillMatrix:
     def table(self, exercise):
         """{number: {probe: share of this mistake's forms that the probe unmasks}} of one exercise."""
         table = {}
-        for row in (r for r in self.rows if r.exercise == exercise):
+        for row in self._of(exercise):
             table.setdefault(row.number, []).append(row.kills)
         return {
             number: {probe: sum(k[probe] for k in kills) / len(kills) for probe in kills[0]}
             for number, kills in sorted(table.items())
         }
 
+    def programs_caught(self, check):
+        """How many of the wrong programs one of CHECKS would have refused."""
+        return sum(row.caught(check) for row in self.rows)
+
     def caught(self, check):
-        """(caught, all) among the pairs of exercise and mistake; caught means that none of its forms gets through."""
+        """(caught, all) among the pairs of exercise and mistake; caught means that none of its forms gets through.
+
+        An exercise without arrays cannot be fed ones: there the all-ones input counts as catching.
+        """
         verdicts = {}
         for row in self.rows:
             key = row.exercise, row.number
@@ -61,6 +71,43 @@ class KillMatrix:
             caught, among = self.caught(check)
             lines.append(f"{check + ':':<19} {caught} of {among} mistakes caught in all their forms")
         return "\n".join(lines)
+
+    def html(self, exercise):
+        """The table of one exercise: a row a mistake, a column a probe, in each cell how many forms are unmasked."""
+        return STYLE + self._table(exercise)
+
+    def _table(self, exercise):
+        forms = {}
+        for row in self._of(exercise):
+            forms.setdefault(row.number, []).append(row.kills)
+        probes = list(next(iter(forms.values()))[0])
+        lines = [
+            (f"{n} {MISTAKES[n].name}", str(len(kills)), *(_mark([k[probe] for k in kills]) for probe in probes))
+            for n, kills in sorted(forms.items())
+        ]
+        return table(f"{exercise}: which probe unmasks which mistake", ("mistake", "forms", *probes), {"": lines})
+
+    def _of(self, exercise):
+        return [row for row in self.rows if row.exercise == exercise]
+
+    def _repr_html_(self):
+        """Whatever is wrong, then each exercise's table, folded."""
+        parts = [STYLE]
+        for word, rows in (("survives", self.survivors), ("is not named as itself", self.confusions)):
+            parts += [f"<p>✗ {escape(row.exercise)}: a form of mistake {row.number} {word}.</p>" for row in rows]
+        for exercise in dict.fromkeys(row.exercise for row in self.rows):
+            rows = self._of(exercise)
+            mistakes, probes = len({row.number for row in rows}), len(rows[0].kills)
+            summary = f"{exercise}: {mistakes} mistakes in {len(rows)} forms, {probes} probes"
+            parts.append(folded(summary, self._table(exercise)))
+        return "".join(parts)
+
+
+def _mark(unmasked):
+    """A cell: all forms, some of them, or none."""
+    if all(unmasked):
+        return Sign("✓", "all forms")
+    return f"{sum(unmasked)} of {len(unmasked)}" if any(unmasked) else Sign("–", "no form")
 
 
 def kill_matrix(exercises, seed=0):
