@@ -2,18 +2,23 @@
 
 import _thread
 import dataclasses
+import re
 import signal
 import sys
 import threading
 import time
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from chapters import BOOK
 
 import mha
-from mha.traps import MISTAKES, check, exercise, exercises, kill_matrix, recognised_pairs, wrong
+from mha.traps import MISTAKES, catalogue, check, exercise, exercises, kill_matrix, recognised_pairs, wrong
 from mha.traps.compare import TOLERANCE, gap
 from mha.traps.diagnosis import diagnose
+from mha.traps.matrix import KillMatrix, Row
+from mha.traps.mistakes import THEMES
 from mha.traps.results import Raised
 
 NAMES = list(exercises())
@@ -92,6 +97,45 @@ def test_all_35_mistakes_are_there_and_each_is_listed_by_an_exercise():
     assert all(m.did and m.shows and m.look and m.chapter for m in MISTAKES.values())
 
 
+def test_every_mistake_has_one_theme():
+    assert sorted(number for numbers in THEMES.values() for number in numbers) == sorted(MISTAKES)
+
+
+@pytest.mark.parametrize("entry", [*MISTAKES.values(), *map(exercise, NAMES)], ids=lambda e: str(e.name))
+def test_chapter_of_a_mistake_or_an_exercise_exists(entry):
+    assert (BOOK / f"{entry.chapter}.ipynb").is_file(), entry.chapter
+
+
+def test_exercises_of_masks_decoding_and_shared_heads_stand_in_coding_traps():
+    for name in ("causal", "masked", "empty_rows", "padding", "decode", "grouped"):
+        assert exercise(name).chapter == "13_coding_traps"
+
+
+def test_catalogue_lists_every_mistake_with_the_exercises_that_name_it():
+    table = ET.fromstring(f"<div>{catalogue()._repr_html_()}</div>")
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+    rows = {int(number): (name, where) for number, name, where in (r for r in rows if len(r) == 3 and r[0].isdigit())}
+    assert rows.keys() == MISTAKES.keys()
+    for number, (name, where) in rows.items():
+        assert name == MISTAKES[number].name and name in repr(catalogue())
+        assert all((n in where.split(", ")) == (number in exercise(n).mistakes) for n in NAMES)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_theme_says_how_the_values_show_each_mistake(theme):
+    said = "".join(ET.fromstring(f"<div>{catalogue().theme(theme)}</div>").itertext())
+    assert all(MISTAKES[number].shows in said for number in THEMES[theme])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_is_a_wrong_program_of_the_mistake(name):
+    e = exercise(name)
+    for number in e.mistakes:
+        assert check(name, e.example(number)).number == number
+    with pytest.raises(ValueError, match=f"{name} doesn't list mistake 99; it lists {e.mistakes[0]}"):
+        e.example(99)
+
+
 def test_exercises_are_listed_with_a_line_each():
     lines = repr(exercises()).splitlines()
     assert len(lines) == len(NAMES) and all(line.startswith(name) for line, name in zip(lines, NAMES))
@@ -125,6 +169,19 @@ def test_a_mistake_and_an_exercise_are_one_entry_each():
 
 def by_two(q, widths):
     return 0.5
+
+
+def test_the_example_of_contributing_names_its_mistake(capsys, monkeypatch):
+    monkeypatch.delenv("MHA_SEED", raising=False)
+    text = (BOOK.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (code, printed), *more = re.findall(r"```python\n([^`]*wrong\([^`]*)```\n+```text\n([^`]*)```", text)
+    names = {}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), names)
+    assert capsys.readouterr().out == printed and not more
+    verdict = check(names["new"], names["answer"])
+    assert (verdict.kind, verdict.number) == ("mistake", 5) and "You divided by 2." in str(verdict)
+    assert check(names["old"], names["answer"]).kind == "unknown"
+    assert check(names["new"], names["new"].reference).ok
 
 
 # ---- references beside the core ---------------------------------------------------------------
@@ -203,6 +260,48 @@ def test_kill_matrix_has_no_survivor_and_no_confusion():
 
 def test_kill_matrix_table_shows_where_a_mistake_hides():
     assert kill_matrix("output").table("output")[16]["one head"] < 1
+
+
+def cells(html):
+    """The rows of the tables in some HTML, each a list of (tag, scope, text, what is read out)."""
+    rows = ET.fromstring(f"<div>{html}</div>").iter("tr")
+    return [
+        [
+            (c.tag, c.get("scope"), "".join(c.itertext()), c[0].get("aria-label") if len(c) else "".join(c.itertext()))
+            for c in row
+        ]
+        for row in rows
+    ]
+
+
+def test_kill_matrix_as_html_has_header_cells_and_marks_that_are_read_out():
+    matrix = kill_matrix("causal", "head_width")
+    head, *rows = cells(matrix.html("causal"))
+    assert [c[:2] for c in head] == [("th", "col")] * len(head)
+    assert [c[2] for c in head[2:]] == list(exercise("causal").inputs(0))
+    assert all(row[0][:2] == ("th", "row") for row in rows)
+    assert [row[0][2].split()[0] for row in rows] == [str(number) for number in exercise("causal").mistakes]
+    told = {row[0][2].split()[0]: [c[2:] for c in row[2:]] for row in rows}
+    assert told["25"] == [("–", "no form")] + [("✓", "all forms")] * 3  # both corners are one where lengths are equal
+    assert told["24"][2] == ("1 of 2", "1 of 2")
+    page = matrix._repr_html_()
+    assert page.count("<details") == 2 and "✗" not in page and page.count("<style>") == 1
+    assert "head_width: 2 mistakes in 4 forms, 8 probes" in page
+
+
+def test_survivor_and_confusion_show_and_text_is_escaped():
+    seen = Row("<b>split</b>", 1, {"<i>x</i> & y": True}, False, True, (1,))
+    survivor = dataclasses.replace(seen, number=35, kills={"<i>x</i> & y": False}, named=(35,))
+    taken = dataclasses.replace(seen, number=2, named=(3,))
+    matrix = KillMatrix((seen, survivor, taken))
+    assert (matrix.survivors, matrix.confusions) == ([survivor], [taken])
+    assert (matrix.caught("all probes"), matrix.programs_caught("all probes")) == ((2, 3), 2)
+    html = matrix._repr_html_()
+    assert "<b>" not in html and "<i>" not in html and "&lt;i&gt;x&lt;/i&gt; &amp; y" in html
+    assert "✗ &lt;b&gt;split&lt;/b&gt;: a form of mistake 35 survives" in html
+    assert "✗ &lt;b&gt;split&lt;/b&gt;: a form of mistake 2 is not named as itself" in html
+    assert ("td", None, "–", "no form") in cells(html)[3]
+    assert "3 wrong programs, 1 survive, 1 are confused" in repr(matrix)
 
 
 def test_pairs_are_computed_and_named():
