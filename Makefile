@@ -1,11 +1,11 @@
-# make read | test | lab, and for maintainers: book | check | refresh | constraints | clean
+# make read | test | lab; for teachers: handout; for maintainers: book | check | refresh | constraints | clean
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book lab test check refresh constraints clean
+.PHONY: read book lab handout test check refresh constraints clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -18,6 +18,10 @@ book: $(VENV)/reader
 
 lab: $(VENV)/reader
 	$(BIN)/jupyter lab --ServerApp.root_dir=book
+
+# make handout SEED=7 POINTS=3
+handout: $(VENV)/reader
+	$(BIN)/python tools/make_handout.py _build/handout $(if $(SEED),--seed $(SEED)) $(if $(POINTS),--points $(POINTS))
 
 test: $(VENV)/tester
 	@$(BIN)/python tests/site/browser.py
@@ -34,8 +38,8 @@ refresh: $(VENV)/tester
 # The newest versions that the ranges allow, tested by hand, then frozen.
 constraints:
 	rm -rf .venv-new && $(PYTHON) -m venv .venv-new
-	.venv-new/bin/python -m pip install --quiet -r requirements.txt -r requirements-test.txt
-	.venv-new/bin/python -m pip freeze --exclude-editable --exclude mha > constraints.txt && rm -rf .venv-new
+	.venv-new/bin/python -m pip install --quiet -r requirements.txt -r requirements-test.txt -r requirements-ci.txt
+	.venv-new/bin/python -m pip freeze --exclude-editable --exclude mha --exclude torch > constraints.txt && rm -rf .venv-new
 
 $(VENV)/python:
 	@echo "Making the virtual environment in $(VENV) ..."
