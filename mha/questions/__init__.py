@@ -5,7 +5,17 @@
 >>> exam(7)                    # the mock exam of seed 7: 20 questions, each a Drawn
 """
 
-from . import building, five_traps
+from . import (
+    building,
+    coding,
+    exploring,
+    single,
+    trap_1_roles,
+    trap_2_cost,
+    trap_3_output,
+    trap_4_divides,
+    trap_5_narrow,
+)
 from .draw import Drawn, draw
 from .engine import KINDS, TRAPS, Asked, Option, Question, ask, many, number, one, option, order, shape
 
@@ -14,7 +24,7 @@ __all__ = [
     "ask", "draw", "exam", "many", "number", "one", "option", "order", "shape",
 ]  # fmt: skip
 
-_TOPICS = (building, five_traps)
+_TOPICS = (single, building, exploring, trap_1_roles, trap_2_cost, trap_3_output, trap_4_divides, trap_5_narrow, coding)
 QUESTIONS = tuple(q for topic in _TOPICS for q in vars(topic).values() if isinstance(q, Question))
 
 
