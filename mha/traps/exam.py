@@ -311,22 +311,11 @@ HEAD_CHOICES = Exercise(
         wrong(30, "You let d_model / h round down, and left out h = d_model.", answer=chosen(lambda h, d: h < d)),
         wrong(None, "You list the widths d_k, or the choices from the largest to the smallest.",
               answer=lambda d: divisors(d)[::-1]),
-        wrong(None, "Only powers of two are in your list: a number of heads need not be one.",
-              answer=chosen(lambda h, d: d % h == 0 and h & (h - 1) == 0)),
-        wrong(None, "Only 1 and even numbers are in your list: a number of heads may be odd.",
-              answer=chosen(lambda h, d: d % h == 0 and (h == 1 or h % 2 == 0))),
-        wrong(None, "Only even numbers are in your list: a number of heads may be odd.",
-              answer=chosen(lambda h, d: d % h == 0 and h % 2 == 0)),
-        wrong(None, "h = 1 is missing: one head of full width.", answer=lambda d: divisors(d)[1:]),
-        wrong(None, "h = d_model is missing: heads of width 1 are narrow, and allowed.",
-              answer=lambda d: divisors(d)[:-1]),
-        wrong(None, "h = 1 and h = d_model are missing; both are allowed.", answer=lambda d: divisors(d)[1:-1]),
     ),
     variants=(
         lambda d_model: np.flatnonzero(d_model % np.arange(1, d_model + 1) == 0) + 1.0,
         lambda d: tuple(sorted({f for h in range(1, int(d**0.5) + 1) if d % h == 0 for f in (h, d // h)})),
     ),
-    laws=(("one of your choices does not divide d_model", lambda f, args: (args[0] % f(*args)[0] == 0).all()),),
     chapter="12_exam_traps",
 )  # fmt: skip
 
