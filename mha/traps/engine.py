@@ -83,7 +83,7 @@ class Exercise:
     @property
     def stub(self):
         """Source of the cell that a student fills in."""
-        return f"def {self.call}:\n    ...  # your code"
+        return f"def {self.call}:\n    return ...  # your code"
 
     def __repr__(self):
         asked = textwrap.fill(self.prompt, 100, break_on_hyphens=False)
