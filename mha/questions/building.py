@@ -33,7 +33,7 @@ def columns_of_a_head(h, head):
         columns_option(
             columns[(head - 1) * h : head * h], "h taken for the width", f"A head has 12 / {h} columns, not {h}."
         ),
-        columns_option(columns, "Each head at full width", f"All {h} heads share the 12 columns."),
+        columns_option(columns, "Each head at full width", f"The {h} heads share the 12 columns."),
     )
 
 
@@ -101,7 +101,7 @@ def shape_of_the_weights(B, n, h):
     "04_heads",
     see="04_heads#from-one-head-to-all-heads",
     over={"d_model": (64, 256), "h": (4, 16, 64)},
-    where=lambda d_model, h: h * h != d_model or d_model == 64,
+    where=lambda d_model, h: h * h != d_model and h < d_model,
 )
 def divisor_of_the_scores(d_model, h):
     layer = examples.layer(d_model, h)
@@ -157,7 +157,7 @@ def one_head_silenced(matrix, head):
         option(f"the weights of head {j + 1}", not same(before.weights[j], after.weights[j]), "Shared softmax", other),
         option(f"the output of head {j + 1}", not same(before.heads[j], after.heads[j]), "Heads in touch", other),
         option(
-            "the output of the layer",
+            "the layer's output",
             not same(before.output, after.output),
             "Layer deaf to a head",
             "The layer's output is the sum of what all heads contribute.",
@@ -182,7 +182,7 @@ def weight_under_a_causal_mask(t, n):
     )
 
 
-@ask("04_heads", see="04_heads#heads-several-budgets-for-every-token", over={"B": (2, 3), "n": (5, 7), "h": (4, 8)})
+@ask("04_heads", see="04_heads#four-heads-one-sentence", over={"B": (2, 3), "n": (5, 7), "h": (4, 8)})
 def rows_that_sum_to_one(B, n, h):
     weights = examples.layer(16, h).trace(np.zeros((B, n, 16))).weights
     return number(

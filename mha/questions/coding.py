@@ -78,24 +78,24 @@ MISTAKES = {
     "scale": (
         "dividing by √d_model instead of √d_k",
         "Scale",
-        "The two differ where h is above 1. Then it takes scores that differ within a row.",
+        "It shows where h is above 1 and the scores of a row differ.",
     ),
     "split": (
         "splitting heads without the transpose",
         "Split",
-        "It exchanges tokens and heads, so it takes two heads and two tokens.",
+        "It puts tokens where heads belong, and shows with two of each.",
     ),
     "merge": (
         "merging heads without the transpose",
         "Merge",
-        "It exchanges tokens and heads, so it takes two heads and two different tokens.",
+        "It puts tokens where heads belong, and shows with two of each.",
     ),
     "axis": (
-        "softmax over queries instead of keys",
+        "taking the softmax over queries instead of keys",
         "Softmax axis",
-        "It takes a map whose rows and columns have different sums of powers.",
+        "It shows where a query has more than one key and the scores are not all equal.",
     ),
-    "no W_O": ("leaving W_O out", "W_O", "It takes a W_O that changes what it gets."),
+    "no W_O": ("leaving W_O out", "W_O", "It shows with each W_O that changes what it gets."),
 }
 
 
@@ -105,7 +105,7 @@ def mistakes_that_a_test_misses(probe):
     layer = examples.layer(8, h) if W_o is None else replace(examples.layer(8, h), W_o=W_o)
     right = layer_by_hand(layer, x)
     return many(
-        f"You compare your layer's output with right values, but {probe}. Which mistakes pass this test?",
+        f"You compare your layer's output with right values, {probe}. Which mistakes does this test miss?",
         *(
             option(text, same(layer_by_hand(layer, x, mistake), right), f"{name} taken to pass", why)
             for mistake, (text, name, why) in MISTAKES.items()

@@ -20,12 +20,12 @@ def length_where_attention_overtakes(d_model):
         "take as many multiply-adds as the four projections?",
         n,
         wrong=[
-            (d_model, "Two projections counted", "n · n · d_model for each of two steps meets four projections."),
+            (d_model, "Two projections counted", "There are four: to queries, to keys, to values, and W_O."),
             (4 * d_model, "Weighted sums left out", "Weighted sums take as many multiply-adds as the scores do."),
             (
                 d_model // 2,
                 "The wrong side doubled",
-                "There are more projections than steps with n². Attention is late.",
+                "Set 2 · n² · d_model equal to 4 · n · d_model² and divide.",
             ),
         ],
         why="4 · n · d_model² is 2 · n² · d_model at twice the width.",
@@ -33,7 +33,7 @@ def length_where_attention_overtakes(d_model):
 
 
 WIDER = {
-    "the number of trained numbers": (lambda d, h: cost.parameters(d, h), "Each matrix has d_model rows and columns."),
+    "the count of trained numbers": (lambda d, h: cost.parameters(d, h), "Each matrix has d_model rows and columns."),
     "d_k": (lambda d, h: examples.layer(d, h).d_k, "A head's width is d_model / h."),
     "the number of weights that softmax makes": (
         lambda d, h: cost.softmax_entries(10, 10, h),
@@ -54,7 +54,7 @@ def what_a_wider_layer_changes(what, d_model):
     h = 4
     ratio = measured(2 * d_model, h) / measured(d_model, h)
     return one(
-        f"You double d_model from {d_model} to {2 * d_model} and keep h = {h} and the tokens. What does {what} do?",
+        f"You double d_model from {d_model} to {2 * d_model} and keep h = {h} and the tokens. What happens to {what}?",
         option("It stays as it is", ratio == 1, "Width without effect", truth),
         option("It becomes twice as large", ratio == 2, "Everything taken for linear", truth),
         option("It becomes four times as large", ratio == 4, "Everything taken for square", truth),
@@ -111,7 +111,7 @@ MASKS = {
 def row_that_is_always_the_same(mask, n):
     x, allowed = tokens(n, 8), MASKS[mask](n)
     maps = [MultiHeadAttention.init(8, 2, rng=seed).trace(x, mask=allowed).weights for seed in range(4)]
-    fixed = [all(same(m[:, t], maps[0][0, t]) for m in maps) for t in range(n)]
+    fixed = [all(same(m[:, t], maps[0][:, t]) for m in maps) for t in range(n)]
     truth = "Only a token that sees a single key has no choice: its weight is 1."
     return one(
         f"A mask {mask}, in a sentence of {n}. Whose row of weights is the same in each layer, whatever its matrices?",
@@ -120,7 +120,7 @@ def row_that_is_always_the_same(mask, n):
         option(
             "every token's", all(fixed), "Mask taken for the map", "A mask says where a query may look, not how much."
         ),
-        option("no token's", not any(fixed), "A choice of one", truth),
+        option("no token's", not any(fixed), "A single key taken for a choice", truth),
     )
 
 

@@ -131,7 +131,11 @@ def budget_of_many_signals(m, n):
         wrong=[
             (1.0, "A budget for each signal", "One head has one softmax, so all its signals share one sum of 1."),
             (1 / n, "Scores without effect", "The other keys have much smaller scores, and get next to nothing."),
-            (1 / (m + 1), "A share kept back", "Next to nothing is left for the other keys: their scores are too far."),
+            (
+                1 / (m + 1),
+                "A share kept back",
+                "Next to nothing is left for the other keys: their scores lie too far below.",
+            ),
         ],
         why=f"{m} keys tie for the largest score, and share the budget among them.",
     )
@@ -140,22 +144,24 @@ def budget_of_many_signals(m, n):
 @ask(
     "02_one_view",
     see="02_one_view#what-goes-wrong",
-    over={"a": (5, 6, 7), "b": (1, 2, 3, 4)},
-    where=lambda a, b: 2 * b != a and b < a - 1,
+    over={"a": (5, 7), "b": (2, 3, 4), "turned": (False, True)},
+    where=lambda a, b, turned: b < a - 1,
 )
-def winner_of_two_signals(a, b):
-    first, second = np.array([a, b, 0.0]), np.array([0.0, b, a - 1])
-    weights = softmax(first + second)
-    top = weights.argmax()
-    tie = np.isclose(weights[0], weights[2])
-    truth = "One head adds the two scores of a key before its softmax. Compare the three sums."
+def winner_of_two_signals(a, b, turned):
+    first, second = np.array([a, b, 0]), np.array([0, b, a - 1])
+    if turned:
+        first, second = second[::-1], first[::-1]
+    shown = [f"({', '.join(map(str, signal))})" for signal in (first, second)]
+    weights = softmax((first + second).astype(float))
+    top, tie = weights.argmax(), np.isclose(weights[0], weights[2])
+    truth = f"One head adds the two scores of a key before its softmax: {', '.join(map(str, first + second))}."
     return one(
-        f"Signal 1 scores three keys with ({a}, {b}, 0), signal 2 with (0, {b}, {a - 1}). "
+        f"Signal 1 scores three keys with {shown[0]}, signal 2 with {shown[1]}. "
         "One head adds them. Which key gets the largest weight?",
-        option("Key 1, which signal 1 likes best", top == 0 and not tie, "The larger peak wins", truth),
-        option("Key 2, which neither likes best", top == 1, "Agreement always wins", truth),
-        option("Key 3, which signal 2 likes best", top == 2, "The later signal wins", truth),
-        option("Keys 1 and 3, by the same amount", tie and top != 1, "Each signal gets its half", truth),
+        option("Key 1, which signal 1 likes best", top == 0 and not tie, "Each signal on its own", truth),
+        option("Key 2, which neither likes best", top == 1, "Agreement taken to win", truth),
+        option("Key 3, which signal 2 likes best", top == 2 and not tie, "Each signal on its own", truth),
+        option("Keys 1 and 3, by the same amount", tie and top != 1, "Each signal taken to get half", truth),
     )
 
 
@@ -168,12 +174,13 @@ def two_keys_exchange_places(position, content):
     before, after = softmax([position, content, 0.0, 0.0]), softmax([content, position, 0.0, 0.0])
     unchanged = same(before, after)
     swapped = same(before[[1, 0, 2, 3]], after)
-    lead = "The sum of the scores is the same set of numbers as before, in the same places."
+    lead = "Key by key, the sum of the two scores is what it was."
     moved = "The two signals differ in strength, so the exchange moves the larger weight to the other key."
     truth = lead if unchanged else moved
     return one(
         f"One head adds two signals. Position gives key A the score {position}, content gives key B the score "
-        f"{content}; all else is 0. Now position points at B and content at A. What does the head read?",
+        f"{content}; all else is 0. Now position points at B and content at A, each as strongly as before. "
+        "What does the head read?",
         option("The same as before", unchanged, "Amount taken for its label", truth),
         option("A and B with their weights exchanged", swapped and not unchanged, "Signals kept apart", truth),
         option(
@@ -227,7 +234,9 @@ def what_the_mean_of_two_maps_tells(n):
         f"A program draws one map of {n} by {n} for a layer of two heads: their mean. What can you tell from it?",
         option("the weight that both heads together give to a key", told(lambda w: w.sum(axis=0)), "Sum lost", kept),
         option("what a key receives from all queries and heads", told(lambda w: w.sum(axis=(0, 1))), "Sum lost", kept),
-        option("which of the two heads looks more at a key", told(lambda w: w[0] > w[1]), "Labels read in", lost),
+        option(
+            "which of the two heads gives a key more of its weight", told(lambda w: w[0] > w[1]), "Labels read in", lost
+        ),
         option("the largest weight that a head gives to a key", told(lambda w: w.max(axis=0)), "Mean for peak", lost),
         option("the key at which head 1 looks most", told(lambda w: w[0].argmax(axis=-1)), "Mean for head 1", lost),
     )

@@ -195,11 +195,11 @@ def what_makes_one_head_look_like_another(a, b):
         option("exchanging the columns of W_Q and W_K", exchanged, "Place taken for a role", truth),
         option("copying the columns of W_Q", copied("q"), "Query taken for the whole question", truth),
         option("copying the columns of W_V", copied("v"), "Values taken for a role", truth),
-        option("exchanging the rows of W_O", copied("o"), "W_O taken for a role", truth),
+        option("exchanging the rows of both heads in W_O", copied("o"), "W_O taken for a role", truth),
     )
 
 
-@ask("05_concat_and_output", see="05_concat_and_output#predict-then-look", trap=1, over={"head": (1, 2), "h": (2, 4)})
+@ask("05_concat_and_output", see="05_concat_and_output#predict-then-look", trap=1, over={"head": (1, 2), "h": (4, 8)})
 def a_head_switched_off(head, h):
     layer, x, i = examples.layer(8, h), tokens(5, 8), head - 1
     W_o = layer.W_o.copy()
@@ -218,19 +218,19 @@ def a_head_switched_off(head, h):
         ),
         option(f"the map of head {head} stays", same(before.weights[i], after.weights[i]), "Map made by W_O", truth),
         option(
-            "the output is the sum of the other heads' contributions",
+            "the output is the sum over the other heads",
             same(after.output, parts[others].sum(axis=0)),
             "Output as one whole",
             truth,
         ),
         option(
-            "another head takes over its contribution",
+            "another head takes over what this one contributed",
             same(after.output, before.output),
             "Heads with a common task",
             "Without training, no other head's numbers move, so the contribution is gone.",
         ),
         option(
-            "the features of this head become 0 in the output",
+            "its own features become 0 in the output",
             np.allclose(after.output[:, band(layer, "o", i)], 0),
             "Output features owned by heads",
             "After W_O each output feature hears all heads, so none falls silent with one of them.",

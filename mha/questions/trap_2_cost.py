@@ -68,7 +68,7 @@ def multiply_adds_of_a_layer(n, d_model, h):
 
 
 MORE_HEADS = {
-    "the number of trained numbers": (
+    "the count of trained numbers": (
         lambda d, h: cost.parameters(d, h),
         "The heads share matrices of d_model columns, and h only says where they are cut.",
     ),
@@ -100,15 +100,15 @@ def what_more_heads_change(what, factor):
     times = {2: "twice", 4: "four times"}[factor]
     return one(
         f"You go from h = {h} to h = {factor * h} at d_model = {d_model}, with heads of width d_model / h. "
-        f"What does {what} do?",
-        option("It stays as it is", ratio == 1, "Heads taken for free in all things", truth),
-        option(f"It becomes {times} as large", ratio == factor, "Every head taken for one more layer", truth),
+        f"What happens to {what}?",
+        option("It stays as it is", ratio == 1, "Everything taken to stay", truth),
+        option(f"It becomes {times} as large", ratio == factor, "Everything taken to grow with h", truth),
         option(f"It becomes 1/{factor} as large", ratio == 1 / factor, "Split taken for a saving", truth),
         option(f"It becomes {factor**2} times as large", ratio == factor**2, "Pairs of heads counted", truth),
     )
 
 
-@ask("06_cost", see="06_cost#the-price-of-h-full-width-heads", trap=2, over={"d_model": (64, 256), "h": (4, 8, 16)})
+@ask("06_cost", see="06_cost#what-goes-wrong", trap=2, over={"d_model": (64, 256), "h": (4, 8, 16)})
 def price_of_full_width_heads(d_model, h):
     split, full = cost.parameters(d_model, h), cost.parameters(d_model, h, d_k=d_model)
     return number(
@@ -124,7 +124,7 @@ def price_of_full_width_heads(d_model, h):
     )
 
 
-@ask("12_exam_traps", see="06_cost#the-price-of-h-full-width-heads", trap=2, over={"w": (32, 48, 64)})
+@ask("12_exam_traps", see="06_cost#what-goes-wrong", trap=2, over={"w": (32, 48, 64)})
 def layers_by_trained_numbers(w):
     layers = {
         f"d_model = {w}, h = 16, heads of width d_model / h": cost.parameters(w, 16),
@@ -134,7 +134,7 @@ def layers_by_trained_numbers(w):
     }
     many_heads, one_head, _, full = layers
     return order(
-        "Put these layers in order, from the fewest trained numbers to the most.",
+        f"Four layers, the narrowest with d_model = {w}. Put the one with the fewest trained numbers first.",
         sorted(layers, key=layers.get),
         [
             (
@@ -186,7 +186,7 @@ def one_matrix_two_cuts(d_model, h):
         f"Two layers have the same four matrices, d_model = {d_model}. One uses them with one head, the other cuts "
         f"them for {h}. Both read the same tokens. What is equal?",
         option(
-            "the number of trained numbers",
+            "the count of trained numbers",
             cost.parameters(d_model, 1) == cost.parameters(d_model, h),
             "Heads taken for more numbers",
             price,
@@ -199,7 +199,7 @@ def one_matrix_two_cuts(d_model, h):
         ),
         option("the shape of W_Q", one_head.W_q.shape == cut.W_q.shape, "Heads taken for more columns", price),
         option(
-            "the shape of the weights",
+            "the shape of the attention weights",
             a.weights.shape == b.weights.shape,
             "Maps shared out",
             "One head makes one map, several heads make a map each.",

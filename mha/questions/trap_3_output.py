@@ -19,7 +19,7 @@ def features_moved(heads, i, W_o):
 
 @ask(
     "05_concat_and_output",
-    see="12_exam_traps#what-goes-wrong",
+    see="05_concat_and_output#predict-then-look",
     trap=3,
     over={"d_model": (8, 12), "h": (2, 4), "W_O": (True, False)},
 )
@@ -50,7 +50,7 @@ def features_that_hear_a_head(d_model, h, W_O):
     )
 
 
-COLUMNS = ((1, 0, 2, 1), (0, 2, 1, -1), (2, 1, 0, 2), (1, 1, -1, 0))
+COLUMNS = ((2, 1, 0, 3), (0, 2, 1, -1), (2, 1, 0, 2), (1, 1, -1, 0))
 
 
 @ask("12_exam_traps", see="05_concat_and_output#two-heads-by-hand", trap=3, over={"feature": (1, 2, 3, 4), "x": (2, 5)})
@@ -212,9 +212,9 @@ def what_gives_a_missing_matrix_away(d_v, h):
             "Weights made by W_O",
             "The weights are made before W_O, and nothing goes back.",
         ),
-        option("how many features move when one head changes", moved[0] != moved[1], "Mixing taken for granted", truth),
+        option("how many features one head moves", moved[0] != moved[1], "Mixing taken for granted", truth),
         option(
-            "the sums of the rows of weights",
+            "the sums along the rows of the weights",
             not same(t.weights.sum(axis=-1), without.weights.sum(axis=-1)),
             "Softmax taken to follow W_O",
             "Rows sum to 1 with or without it: softmax comes before.",

@@ -56,7 +56,7 @@ def columns_that_reach_no_head(d_model, h):
     "03_projections",
     see="03_projections#predict-then-look",
     trap=4,
-    over={"d_model": (28, 32, 40, 45), "limit": (10, 15)},
+    over={"d_model": (28, 32, 40, 45), "limit": (12, 14)},
 )
 def largest_number_of_heads(d_model, limit):
     right = max(divisors(d_model, limit))
@@ -74,10 +74,9 @@ def largest_number_of_heads(d_model, limit):
     )
 
 
-@ask(
-    "12_exam_traps", see="03_projections#a-layer-has-three-of-them", trap=4, over={"d_model": (10, 14, 22), "h": (3, 4)}
-)
-def layers_that_are_refused(d_model, h):
+@ask("12_exam_traps", see="03_projections#a-layer-has-three-of-them", trap=4, over={"d_model": (10, 14, 18, 22)})
+def layers_that_are_refused(d_model):
+    h = 4
     calls = {
         f"{d_model}, {h}": accepted(d_model, h),
         f"{d_model}, {h}, d_k={d_model}": accepted(d_model, h, d_k=d_model),
@@ -93,8 +92,8 @@ def layers_that_are_refused(d_model, h):
         list(calls)[1:3], "With d_k given nothing is divided: W_Q has h · d_k columns, W_O as many rows."
     )
     return many(
-        "`MultiHeadAttention.init(d_model, num_heads, ...)` takes d_k = d_model / h where d_k is not given. "
-        "Which arguments make it refuse?",
+        f"You make a layer of width {d_model}. `MultiHeadAttention.init(d_model, num_heads, ...)` takes "
+        "d_k = d_model / h where d_k is not given. Which arguments does it refuse?",
         *(option(f"`{call}`", not fine, names[call], whys[call]) for call, fine in calls.items()),
     )
 
@@ -103,12 +102,12 @@ def layers_that_are_refused(d_model, h):
 def ways_out_of_a_refusal(d_model, h):
     up = -(-d_model // h) * h
     ways = {
-        f"one head less, h = {h - 1}": accepted(d_model, h - 1),
+        f"h = {h - 1}, one head less": accepted(d_model, h - 1),
         f"h = {h // 2}, half as many heads": accepted(d_model, h // 2),
-        f"{2 * h} heads, twice as many": accepted(d_model, 2 * h),
-        f"tokens that are {up} wide, the next multiple of {h}": accepted(up, h),
-        f"tokens that are {d_model + 1} wide, one feature more": accepted(d_model + 1, h),
-        "d_k given as 8 for each head": accepted(d_model, h, d_k=8),
+        f"h = {2 * h}, twice as many heads": accepted(d_model, 2 * h),
+        f"d_model = {up}, wider tokens": accepted(up, h),
+        f"d_model = {d_model + 1}, one more feature a token": accepted(d_model + 1, h),
+        "d_k = 8, given beside h": accepted(d_model, h, d_k=8),
     }
     numbers = [(d_model, h - 1), (d_model, h // 2), (d_model, 2 * h), (up, h), (d_model + 1, h)]
     names = ["Close taken for enough", "Halving taken for safe", "Doubling taken for safe", "Padding out of reach"]
@@ -124,7 +123,7 @@ def ways_out_of_a_refusal(d_model, h):
     "12_exam_traps",
     see="03_projections#predict-then-look",
     trap=4,
-    over={"widths": ((48, 50, 53), (36, 49, 39), (60, 64, 61))},
+    over={"widths": ((48, 50, 53), (36, 38, 41), (60, 64, 67), (24, 28, 34))},
 )
 def widths_by_their_choices(widths):
     choices = {f"d_model = {w}": len(divisors(w, 13)) for w in widths}
@@ -134,11 +133,16 @@ def widths_by_their_choices(widths):
             a,
             b,
             "A wider layer taken to have more choices",
-            f"From 1 to 12, {choices[a]} numbers divide the width of the former and {choices[b]} that of the latter.",
+            f"What counts are divisors from 1 to 12: {choices[a]} for {a}, {choices[b]} for {b}.",
         )
         for a, b in pairwise(ordered)
     ]
-    return order("How many numbers of heads from 1 to 12 are accepted? Put the fewest first.", ordered, rules)
+    return order(
+        f"d_model is {widths[0]}, {widths[1]} or {widths[2]}. How many numbers of heads from 1 to 12 are accepted? "
+        "Put the fewest first.",
+        ordered,
+        rules,
+    )
 
 
 def cut_and_joined(how, d_model, h):
@@ -170,7 +174,7 @@ CUTS = {
 def a_careless_cut(how, d_model, h):
     width = cut_and_joined(how, d_model, h)
     truth = (
-        f"Slices of width {d_model // h} exist, and {d_model % h} columns are left over in silence."
+        f"The slices exist, {d_model // h} wide. Left over in silence: {d_model % h} of {d_model} columns."
         if how == "slices"
         else f"A reshape keeps all {d_model} numbers of a row, and {h} · {d_model // h} is not {d_model}."
     )

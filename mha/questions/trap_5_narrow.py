@@ -174,7 +174,12 @@ def layers_by_the_width_of_a_head(sizes):
         )
         for a, b in pairwise(ordered)
     ]
-    return order("In which layer is one head narrowest? Put the narrowest first.", ordered, rules)
+    return order(
+        f"Layers of width {', '.join(str(d) for d, _ in sizes)} are cut for different numbers of heads. "
+        "Put the layer with the narrowest heads first.",
+        ordered,
+        rules,
+    )
 
 
 @ask("07_explorer", see="07_explorer#predict-then-look-shape-and-price", trap=5, over={"n": (3, 4, 5)})
