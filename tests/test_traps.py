@@ -171,17 +171,29 @@ def by_two(q, widths):
     return 0.5
 
 
-def test_the_example_of_contributing_names_its_mistake(capsys, monkeypatch):
+def run_example(file, words, capsys, monkeypatch):
+    """The names that the file's code block with these words makes; what it prints must be the text block behind it."""
     monkeypatch.delenv("MHA_SEED", raising=False)
-    text = (BOOK.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (code, printed), *more = re.findall(r"```python\n([^`]*wrong\([^`]*)```\n+```text\n([^`]*)```", text)
+    text = (BOOK.parent / file).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n([^`]*)```\n+```text\n([^`]*)```", text)
+    ((code, printed),) = [block for block in blocks if words in block[0]]
     names = {}
-    exec(compile(code, "CONTRIBUTING.md", "exec"), names)
-    assert capsys.readouterr().out == printed and not more
+    exec(compile(code, file, "exec"), names)
+    assert capsys.readouterr().out == printed
+    return names
+
+
+def test_the_example_of_contributing_names_its_mistake(capsys, monkeypatch):
+    names = run_example("CONTRIBUTING.md", "wrong(", capsys, monkeypatch)
     verdict = check(names["new"], names["answer"])
     assert (verdict.kind, verdict.number) == ("mistake", 5) and "You divided by 2." in str(verdict)
     assert check(names["old"], names["answer"]).kind == "unknown"
     assert check(names["new"], names["new"].reference).ok
+
+
+def test_the_example_of_the_readme_shows_a_true_verdict(capsys, monkeypatch):
+    names = run_example("README.md", "check(", capsys, monkeypatch)
+    assert check("scores", names["scores"]).number == 5
 
 
 # ---- references beside the core ---------------------------------------------------------------

@@ -31,4 +31,4 @@ class Catalogue:
     def theme(self, title):
         """The mistakes of one theme as HTML: what each one's values show."""
         rows = [(str(n), MISTAKES[n].name, MISTAKES[n].shows) for n in THEMES[title]]
-        return STYLE + table(title, ("number", "mistake", "how the values show it"), {"": rows})
+        return STYLE + table(f"{title}: how the values show it", ("number", "mistake", "what to see"), {"": rows})

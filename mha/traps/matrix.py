@@ -85,7 +85,8 @@ class KillMatrix:
             (f"{n} {MISTAKES[n].name}", str(len(kills)), *(_mark([k[probe] for k in kills]) for probe in probes))
             for n, kills in sorted(forms.items())
         ]
-        return table(f"{exercise}: which probe unmasks which mistake", ("mistake", "forms", *probes), {"": lines})
+        caption = f"{exercise}: which probe unmasks which mistake"
+        return table(caption, ("mistake", "forms", *probes), {"": lines}, marks=True)
 
     def _of(self, exercise):
         return [row for row in self.rows if row.exercise == exercise]

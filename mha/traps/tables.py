@@ -6,13 +6,15 @@ from html import escape
 STYLE = (
     "<style>"
     ".mha-table{overflow-x:auto;margin:8px 0}"
-    ".mha-table table{display:table;width:auto;margin:0;border-collapse:collapse;color:inherit;font-size:inherit}"
+    ".mha-table table{display:table;width:auto;margin:0;border-collapse:collapse;color:inherit;"
+    "font-size:.9em;line-height:1.4}"
     ".mha-table caption{caption-side:top;text-align:left;padding:2px 10px;color:inherit;font-weight:bold}"
     ".mha-table table :is(th,td){padding:3px 10px;text-align:left;vertical-align:top;white-space:normal;"
-    "min-width:3em;max-width:22em;background:none;color:inherit;border:0;border-bottom:1px solid #8888}"
-    ".mha-table table th[scope=row]{font-weight:normal}"
+    "min-width:3em;max-width:24em;background:none;color:inherit;border:0;border-bottom:1px solid #8888}"
+    ".mha-table table th[scope=row]{font-weight:normal;min-width:2em}"
     ".mha-table table th[scope=rowgroup]{padding-top:14px}"
     ".mha-table table th[scope=col]{vertical-align:bottom}"
+    ".mha-marks table th[scope=row]{min-width:13em}.mha-marks table th[scope=col]{min-width:5em;max-width:9em}"
     ".mha-fold{margin:6px 0}.mha-fold summary{cursor:pointer}"
     "</style>"
 )
@@ -27,19 +29,21 @@ class Sign(str):
         return cell
 
 
-def table(caption, head, groups):
-    """A table of text; its first column names the rows. STYLE must stand beside it, once.
+def table(caption, head, groups, *, marks=False):
+    """A table; its first column names the rows. STYLE must stand beside it, once.
 
     Parameters
     ----------
     caption : what the table shows
     head : the columns' names
     groups : {title: rows}; a group with title "" has no line of its own; a cell is a string, or a Sign
+    marks : narrow columns under long names
     """
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     bodies = "".join(_group(title, rows, len(head)) for title, rows in groups.items())
+    frame = "mha-table mha-marks" if marks else "mha-table"
     return (
-        f'<div class="mha-table" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
+        f'<div class="{frame}" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
         f"<caption>{escape(caption)}</caption><thead><tr>{columns}</tr></thead>{bodies}</table></div>"
     )
 
