@@ -21,7 +21,7 @@ def columns_of_a_head(h, head):
         return option(shown(some), same(some, own), name, why)
 
     return one(
-        f"`W_q` has 12 columns, counted from 1, and packs h = {h} heads side by side. Which columns are head {head}'s?",
+        f"`W_q` has 12 columns, counted from 1, and packs h = {h} heads. Which columns are head {head}'s?",
         columns_option(
             columns[(head - 1) * width : head * width], "Neighbours taken apart", "The heads stand side by side."
         ),

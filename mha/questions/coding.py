@@ -91,7 +91,7 @@ MISTAKES = {
         "It puts tokens where heads belong, and shows with two of each.",
     ),
     "axis": (
-        "taking the softmax over queries instead of keys",
+        "softmax over queries instead of keys",
         "Softmax axis",
         "It shows where a query has more than one key and the scores are not all equal.",
     ),

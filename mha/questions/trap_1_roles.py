@@ -138,36 +138,28 @@ def orders_that_keep_the_output(h, rows):
 def a_map_of_an_untrained_layer(head):
     words = examples.tokens(examples.SENTENCES[3])
     x, like = examples.embed(words, 16), words.index("like")
-    draws = [MultiHeadAttention.init(16, 4, rng=seed).trace(x).weights[:, like].argmax(axis=-1) for seed in range(24)]
-    found = draws[0][head - 1]
-    own = Counter(int(d[head - 1]) for d in draws)
-    truth = "Heads are drawn from one source, and none has a task before training."
+    draws = [MultiHeadAttention.init(16, 4, rng=seed).trace(x).weights[:, like] for seed in range(24)]
+    looks = [row.argmax(axis=-1) for row in draws]  # (num_heads,) in each draw
+    found = looks[0][head - 1]
+    own = Counter(int(look[head - 1]) for look in looks)
+    often = own[found] > len(draws) / 2
+    truth = "All heads are drawn from one source, and none has a task before training."
     return one(
         f"In an untrained layer of four heads, head {head} gives the token “like” its largest weight on "
         f"“{words[found]}”. You draw all matrices anew, many times. What do you find?",
+        option(f"Head {head} looks at “{words[found]}” in most draws", often, "Role in the head's number", truth),
         option(
-            f"Head {head} looks at “{words[found]}” in most draws",
-            own[found] > len(draws) / 2,
-            "Role in the head's number",
-            truth,
-        ),
-        option(
-            f"One of the heads takes over “{words[found]}” each time",
-            all(found in d for d in draws),
+            f"In each draw some head looks at “{words[found]}”",
+            all(found in look for look in looks),
             "Role shared out in each layer",
             truth,
         ),
+        option(f"Head {head} looks elsewhere in most draws", not often, "Draw taken for training", truth),
         option(
-            f"Head {head} looks here in one draw, there in another",
-            own[found] <= len(draws) / 2 and len(own) > 2,
-            "Draw taken for training",
-            truth,
-        ),
-        option(
-            "No head prefers any token in any draw",
-            all(d.max() == 0 for d in draws),
+            f"Head {head} has even weights in most draws",
+            np.median([row[head - 1].max() for row in draws]) < 1.2 / len(words),
             "Random taken for even",
-            "Random matrices give unequal scores, so each row has a largest weight, wherever that falls.",
+            "Random matrices give unequal scores, so a row has a clear largest weight, wherever that falls.",
         ),
     )
 
@@ -195,7 +187,7 @@ def what_makes_one_head_look_like_another(a, b):
         option("exchanging the columns of W_Q and W_K", exchanged, "Place taken for a role", truth),
         option("copying the columns of W_Q", copied("q"), "Query taken for the whole question", truth),
         option("copying the columns of W_V", copied("v"), "Values taken for a role", truth),
-        option("exchanging the rows of both heads in W_O", copied("o"), "W_O taken for a role", truth),
+        option("exchanging the rows of W_O", copied("o"), "W_O taken for a role", truth),
     )
 
 
@@ -224,7 +216,7 @@ def a_head_switched_off(head, h):
             truth,
         ),
         option(
-            "another head takes over what this one contributed",
+            "another head takes over its part",
             same(after.output, before.output),
             "Heads with a common task",
             "Without training, no other head's numbers move, so the contribution is gone.",

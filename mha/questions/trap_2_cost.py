@@ -199,7 +199,7 @@ def one_matrix_two_cuts(d_model, h):
         ),
         option("the shape of W_Q", one_head.W_q.shape == cut.W_q.shape, "Heads taken for more columns", price),
         option(
-            "the shape of the attention weights",
+            "the shape of the weights",
             a.weights.shape == b.weights.shape,
             "Maps shared out",
             "One head makes one map, several heads make a map each.",

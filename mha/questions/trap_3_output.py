@@ -212,7 +212,7 @@ def what_gives_a_missing_matrix_away(d_v, h):
             "Weights made by W_O",
             "The weights are made before W_O, and nothing goes back.",
         ),
-        option("how many features one head moves", moved[0] != moved[1], "Mixing taken for granted", truth),
+        option("how many output features one head moves", moved[0] != moved[1], "Mixing taken for granted", truth),
         option(
             "the sums along the rows of the weights",
             not same(t.weights.sum(axis=-1), without.weights.sum(axis=-1)),

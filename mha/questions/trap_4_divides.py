@@ -105,8 +105,8 @@ def ways_out_of_a_refusal(d_model, h):
         f"h = {h - 1}, one head less": accepted(d_model, h - 1),
         f"h = {h // 2}, half as many heads": accepted(d_model, h // 2),
         f"h = {2 * h}, twice as many heads": accepted(d_model, 2 * h),
-        f"d_model = {up}, wider tokens": accepted(up, h),
-        f"d_model = {d_model + 1}, one more feature a token": accepted(d_model + 1, h),
+        f"d_model = {up}, {up - d_model} more features": accepted(up, h),
+        f"d_model = {d_model + 1}, one more feature": accepted(d_model + 1, h),
         "d_k = 8, given beside h": accepted(d_model, h, d_k=8),
     }
     numbers = [(d_model, h - 1), (d_model, h // 2), (d_model, 2 * h), (up, h), (d_model + 1, h)]
