@@ -113,7 +113,7 @@ def price_of_full_width_heads(d_model, h):
     split, full = cost.parameters(d_model, h), cost.parameters(d_model, h, d_k=d_model)
     return number(
         f"By mistake each of h = {h} heads is made d_model = {d_model} wide, in queries, keys and values. "
-        "How many times as many trained numbers has this layer as one with heads of width d_model / h?",
+        "How many times as many trained numbers does the layer have as one with heads of width d_model / h?",
         full // split,
         wrong=[
             (1, "Split taken for granted", "Here nothing is split: h · d_k is not d_model any more."),

@@ -88,7 +88,7 @@ def shape_of_the_output_matrix(d_model, h, d_v):
     layer = MultiHeadAttention.init(d_model, h, d_k=6, d_v=d_v, rng=0)
     return shape(
         f"A layer has d_model = {d_model}, h = {h} heads, queries and keys of width {layer.d_k}, "
-        f"values of width {d_v}. Which shape has W_O, with rows as inputs?",
+        f"values of width {d_v}. Which shape does W_O have, with rows as inputs?",
         layer.W_o.shape,
         wrong=[
             ((d_model, d_model), "Square taken for granted", "It is square only where h · d_v is d_model."),
@@ -183,7 +183,11 @@ def rank_of_a_folded_matrix(d_model, h):
                 "Everything passes through the head's d_v numbers, and no more directions come out than went through.",
             ),
             (1, "A weighted average taken for one number", "The head hands over d_v numbers for each token, not one."),
-            (h, "Heads taken for directions", "h says how many heads there are. How wide one is, says d_model / h."),
+            (
+                h,
+                "Heads taken for directions",
+                "h says how many heads there are. How wide one is follows from d_model / h.",
+            ),
         ],
         why="Two thin matrices: what lies between them is d_v wide.",
     )

@@ -19,8 +19,8 @@ def shape_of_one_heads_matrix(d_model, h):
     layer = examples.layer(d_model, h)
     own = layer.W_q[band(layer, "q", 0)].shape
     return shape(
-        f"d_model = {d_model}, h = {h}. Which shape has the matrix that makes one head's queries from the tokens, "
-        "with rows as inputs?",
+        f"d_model = {d_model}, h = {h}. One matrix makes one head's queries from the tokens. "
+        "Which shape does it have, with rows as inputs?",
         own,
         wrong=[
             ((d_model, d_model), "Each head at full width", f"That is the packed matrix of all {h} heads."),
