@@ -44,7 +44,7 @@ export class Exam extends Quiz {
       made.addEventListener("click", act);
       return made;
     };
-    this.field = element("input", { id: "mha-exam-seed", type: "text", inputmode: "numeric", maxlength: 9, size: 9 });
+    this.field = element("input", { id: "mha-exam-seed", type: "text", inputmode: "numeric", size: 9 });
     const form = element("form", { class: "mha-q-row" });
     form.append(element("label", { for: "mha-exam-seed" }, "seed"), this.field, element("button", {}, "Draw"));
     form.addEventListener("submit", (event) => {
@@ -104,7 +104,8 @@ export class Exam extends Quiz {
   marked() {
     if (!this.cards) return;
     const done = this.cards.filter((card) => card.right !== null).length;
-    this.about.textContent = `Exam ${this.seed}: ${done} of ${this.cards.length} answered.`;
+    const link = element("a", { href: `#seed=${this.seed}` }, `Exam ${this.seed}`);
+    this.about.replaceChildren(link, `: ${done} of ${this.cards.length} answered.`);
     if (done === this.cards.length) this.score();
   }
 

@@ -195,7 +195,9 @@ export class Quiz {
 
   link(see) {
     const [chapter, section] = see.split("#");
-    return `${chapter}.${this.static ? "html" : "ipynb"}#${section}`;
+    if (this.static) return `${chapter}.html#${section}`;
+    const { pathname } = location; // JupyterLab's
+    return `${pathname.includes("/tree/") ? "" : `${pathname.replace(/\/$/, "")}/tree/`}${chapter}.ipynb`;
   }
 
   marked() {

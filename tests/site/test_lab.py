@@ -11,7 +11,10 @@ import urllib.request
 import pytest
 from chapters import BOOK, widgets
 from test_explorer_page import table, texts, trace
+from test_quiz_page import answer, plain
 from test_widgets import expected, words
+
+from mha.questions import exam
 
 
 @pytest.fixture(scope="module")
@@ -89,4 +92,17 @@ def test_explorer_in_jupyterlab_takes_the_readers_own_sentence(chromium, lab):
     root.locator(".mha-e-tokens label", has_text="Cats").wait_for()
     assert root.locator("b b, .mha-e-tokens b").count() == 0
     assert table(root) == texts(trace(hostile, h=2)[1].weights[0])
+    page.context.close()
+
+
+def test_quiz_and_exam_in_jupyterlab(chromium, lab):
+    page = run_all(chromium, lab, "14_mock_exam")
+    page.locator(".mha-q").first.wait_for()
+    page.get_by_label("seed").fill("7")
+    page.get_by_role("button", name="Draw", exact=True).click()
+    for card, drawn in zip(page.locator(".mha-q").all()[:4], exam(7), strict=False):
+        assert card.locator("legend").text_content().endswith(plain(drawn.asked.text))
+        answer(card, drawn.asked)
+        card.get_by_role("button", name="Reveal").click()
+        card.get_by_text("✓ Right.").wait_for()
     page.context.close()

@@ -24,7 +24,7 @@ def test_page_is_local_and_clean_on_a_laptop_and_a_phone(open_page, path, theme)
 def test_page_is_whole_without_scripts(open_page, path):
     page = open_page(path, java_script_enabled=False)
     html = (SITE / path).read_text(encoding="utf-8")
-    assert page.locator(".mha-still svg").count() >= html.count('class="mha-still"')
+    assert page.locator(".mha-still:has(svg, ol)").count() >= html.count('class="mha-still"')
     assert "application/vnd.jupyter.widget" not in html
     assert not re.search(
         r"\\\(|\\\[|\\frac", re.sub(r"<annotation.*?</annotation>|<script.*?</script>", "", html, flags=re.S)
@@ -38,7 +38,7 @@ def test_page_is_whole_without_scripts(open_page, path):
 def test_every_widget_is_drawn(open_page, path):
     page = open_page(path)
     widgets = page.locator(".mha-widget")
-    assert page.locator(".mha-live:has(svg, canvas)").count() == widgets.count()
+    assert page.locator(".mha-live:has(svg, canvas, fieldset)").count() == widgets.count()
     assert page.locator(".mha-still").count() == 0
 
 
