@@ -25,10 +25,10 @@ class Catalogue:
         return "\n".join(line for part in parts for line in part)
 
     def _repr_html_(self):
-        head = ("number", "mistake", "exercises that can name it")
+        head = ("no.", "mistake", "exercises that can name it")
         return STYLE + table(f"The {len(MISTAKES)} mistakes that the checker can name", head, self._themes())
 
     def theme(self, title):
         """The mistakes of one theme as HTML: what each one's values show."""
         rows = [(str(n), MISTAKES[n].name, MISTAKES[n].shows) for n in THEMES[title]]
-        return STYLE + table(f"{title}: how the values show it", ("number", "mistake", "what to see"), {"": rows})
+        return STYLE + table(f"{title}: how the values show it", ("no.", "mistake", "what to see"), {"": rows})

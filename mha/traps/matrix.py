@@ -99,7 +99,7 @@ class KillMatrix:
         for exercise in dict.fromkeys(row.exercise for row in self.rows):
             rows = self._of(exercise)
             mistakes, probes = len({row.number for row in rows}), len(rows[0].kills)
-            summary = f"{exercise}: {mistakes} mistakes in {len(rows)} forms, {probes} probes"
+            summary = f"{exercise}: {mistakes} mistake{'s' * (mistakes > 1)} in {len(rows)} forms, {probes} probes"
             parts.append(folded(summary, self._table(exercise)))
         return "".join(parts)
 
