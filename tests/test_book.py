@@ -117,7 +117,8 @@ def test_chapter_keeps_the_template(path):
 @pytest.mark.parametrize("path", WITH_EXERCISES, ids=lambda p: p.stem)
 def test_chapter_has_its_exercises(path):
     headings = [h for h in re.findall(r"^## .*", text(path), re.M) if not h.startswith("## Predict")]
-    assert headings[-3:] == ["## What goes wrong", "## Exercises", "## Remember"] or path.stem in MORE_EXERCISES
+    parts = ["## What goes wrong", "## Questions", "## Exercises", "## Remember"]
+    assert headings[-4:] == parts or path.stem in MORE_EXERCISES
     names = [name for name, _ in exercises_of(path)]
     assert 2 <= len(names) == len(set(names)), names
     assert len(names) <= 4 or path.stem in MORE_EXERCISES, names
