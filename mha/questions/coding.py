@@ -141,7 +141,7 @@ def what_a_mask_does(way):
     zero = (weights[~mask] == 0).all()
     whole = np.allclose(weights.sum(axis=-1), 1)
     return one(
-        f"`mask` is 1 where a query may look and 0 elsewhere; `{way}` is meant to apply it. "
+        f"`mask` is 1 where a query may look and 0 elsewhere; `{way}` makes the weights. "
         "What becomes of forbidden keys and of the rows?",
         option("Forbidden keys get 0; rows sum to 1", zero and whole, "Mask taken to work", truth),
         option("Forbidden keys get 0; rows sum to less", zero and not whole, "Budget taken to shrink", truth),

@@ -37,7 +37,7 @@ TOLD = {
 def what_a_new_layer_is_told():
     arguments = inspect.signature(MultiHeadAttention.init).parameters
     return many(
-        "`MultiHeadAttention.init` makes a layer that has not been trained. What can you tell it?",
+        "`MultiHeadAttention.init` makes a layer. What can you tell it?",
         *(option(text, argument in arguments, name, why) for argument, (text, name, why) in TOLD.items()),
     )
 
@@ -149,7 +149,7 @@ def a_map_of_an_untrained_layer(head):
         f"“{words[found]}”. You draw all matrices anew, many times. What do you find?",
         option(f"Head {head} looks at “{words[found]}” in most draws", often, "Role in the head's number", truth),
         option(
-            f"In each draw some head looks at “{words[found]}”",
+            f"Some head looks at “{words[found]}” in each draw",
             all(found in look for look in looks),
             "Role shared out in each layer",
             truth,

@@ -85,6 +85,8 @@ def test_no_two_controls_share_an_id_or_a_group(open_page):
         page = open_page(f"book/{path.stem}.html")
         ids = page.locator("[id^=mha-control]").evaluate_all("all => all.map(e => e.id)")
         assert len(ids) == len(set(ids))
-        groups = page.locator("fieldset").evaluate_all("all => all.map(f => f.querySelector('input').name)")
+        groups = page.locator("fieldset:has(input[type=radio])").evaluate_all(
+            "all => all.map(f => f.querySelector('input[type=radio]').name)"
+        )
         assert len(groups) == len(set(groups))
         assert not set(itertools.chain(ids)) & set(groups)
