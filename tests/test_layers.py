@@ -28,9 +28,9 @@ ARROWS = {
     "examples": (CORE, {"numpy"}),
     "interop": (CORE, {"numpy"}),
     "training": (CORE, {"numpy"}),
-    "pretrained": (CORE, {"numpy"}),
+    "pretrained": (CORE, {"numpy", "safetensors", "tokenizers"}),  # the last two only where a model is read
     "traps": (CORE | {"printing"}, {"numpy"}),
-    "questions": (CORE | {"printing", "examples"}, {"numpy"}),
+    "questions": (CORE | {"printing", "examples", "pretrained"}, {"numpy"}),
 }
 ARROWS["widgets"] = (set(ARROWS) - {"traps"}, EVERYTHING)
 

@@ -9,6 +9,7 @@ from . import (
     building,
     coding,
     exploring,
+    real,
     single,
     trap_1_roles,
     trap_2_cost,
@@ -24,7 +25,18 @@ __all__ = [
     "ask", "draw", "exam", "many", "number", "one", "option", "order", "shape",
 ]  # fmt: skip
 
-_TOPICS = (single, building, exploring, trap_1_roles, trap_2_cost, trap_3_output, trap_4_divides, trap_5_narrow, coding)
+_TOPICS = (
+    single,
+    building,
+    exploring,
+    real,
+    trap_1_roles,
+    trap_2_cost,
+    trap_3_output,
+    trap_4_divides,
+    trap_5_narrow,
+    coding,
+)
 QUESTIONS = tuple(q for topic in _TOPICS for q in vars(topic).values() if isinstance(q, Question))
 
 
