@@ -7,6 +7,7 @@ OMP_NUM_THREADS=1 python tools/make_real_heads.py heads     (the small file alon
 import hashlib
 import json
 import platform
+import re
 import sys
 from datetime import date
 from importlib.metadata import version
@@ -62,7 +63,9 @@ def errors(model, heads):
 
 
 def write(path, content):
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)  # a row a line
+    path.write_text(text + "\n", encoding="utf-8")
     print(f"{path.name}: {path.stat().st_size:,} bytes", flush=True)
 
 

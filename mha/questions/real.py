@@ -87,11 +87,14 @@ def what_the_verb_and_subject_test_says():
     rule_share = rule / len(found["distances"]["held_out"])
     truth = "Without the rule beside it, the number of the head would have looked like grammar."
     return one(
-        f"Of 72 heads the best at finding a verb's subject is right in {head} of 20 held-out sentences. The rule "
-        f"“the word before the verb” is right in {rule} of 20. What follows?",
+        f"Of 72 heads, one was chosen as the best at finding a verb's subject. On new sentences it is right in {head} "
+        f"of 20, and the rule “the word before the verb” in {rule} of 20. What follows?",
         option("The head has learned what a subject is", low > rule_share, "Score without a baseline", truth),
         option(
-            "The head is shown to be no better than the rule", head <= rule and low <= rule_share, "Map believed", truth
+            "The head is not shown to be better than the rule",
+            head <= rule and low <= rule_share,
+            "Map believed",
+            truth,
         ),
         option(
             "The head must follow the rule, word for word",
