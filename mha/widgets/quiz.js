@@ -146,7 +146,7 @@ class Card {
       element("p", {}, element("b", {}, `${name}. `), ...rich(why), ...(own ? [" Read ", see(own), "."] : [])));
     if (lacking && !faults.length) words.push(element("p", {}, "What you chose holds, and more does."));
     if (right && praise) words.push(element("p", {}, ...rich(praise)));
-    if (!right && !words.length) words.push(element("p", {}, "None of the mistakes known here: work it out once more."));
+    if (!right && !words.length) words.push(element("p", {}, "It shows none of the mistakes known here."));
     if (!right) words.push(element("p", {}, "What settles it: ", see(this.question.see), "."));
     if (!right || this.quiz.once) words.push(this.solution(!this.quiz.once));
     this.said.replaceChildren(element("p", { class: "mha-q-mark" }, right ? "✓ Right." : "✗ Not right."), ...words);
