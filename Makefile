@@ -37,6 +37,7 @@ refresh: $(VENV)/tester
 
 # The stored results that chapters read, from nothing: minutes on one core.
 data: $(VENV)/reader
+	OMP_NUM_THREADS=1 $(BIN)/python tools/train_heads.py
 	OMP_NUM_THREADS=1 $(BIN)/python tools/make_real_heads.py
 
 # The newest versions that the ranges allow, tested by hand, then frozen.

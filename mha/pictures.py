@@ -65,8 +65,10 @@ def error(message):
     return f'<div class="mha-error" style="{style}"><strong>ValueError</strong>: {escape(str(message))}</div>'
 
 
-def heat_map(weights, queries, keys=None, *, title="weights", colour=ACCENT, cell=None, digits=2):
-    """Weights (q_len, kv_len) as cells with their numbers: a row a query, a column a key."""
+def heat_map(
+    weights, queries, keys=None, *, title="weights", colour=ACCENT, cell=None, digits=2, axes=("query ↓", "key →")
+):
+    """Weights (q_len, kv_len) as cells with their numbers: a row a query, a column a key, or what `axes` says."""
     keys = queries if keys is None else keys
     cell = cell or (34 if len(keys) <= 7 else 28)
     left = 12 + 7.4 * max((len(q) for q in queries), default=0)
@@ -74,8 +76,8 @@ def heat_map(weights, queries, keys=None, *, title="weights", colour=ACCENT, cel
     size = 11 if cell >= 30 else 10
     parts = [
         text(0, 14, title, font_weight="bold"),
-        text(left + cell * len(keys) / 2, 32, "key →", font_size=11, text_anchor="middle", opacity=0.8),
-        text(0, top - 4, "query ↓", font_size=11, opacity=0.8),
+        text(left + cell * len(keys) / 2, 32, axes[1], font_size=11, text_anchor="middle", opacity=0.8),
+        text(0, top - 4, axes[0], font_size=11, opacity=0.8),
     ]
     for j, key in enumerate(keys):
         x = left + cell * (j + 0.6)

@@ -79,6 +79,13 @@ def test_output_is_ignored_only_where_it_must_differ(path):
 
 
 @by_name
+def test_progress_bars_stay_off_the_site(path):
+    """They are for who runs the notebook; the page's script doesn't draw them."""
+    for cell in code_cells(path):
+        assert "tqdm(" not in cell.source or "remove-output" in cell.metadata.get("tags", [])
+
+
+@by_name
 def test_cells_are_short(path):
     for cell in code_cells(path):
         assert sum(bool(line.strip()) for line in cell.source.splitlines()) <= 17, (

@@ -30,7 +30,7 @@ ARROWS = {
     "training": (CORE, {"numpy"}),
     "pretrained": (CORE, {"numpy", "safetensors", "tokenizers"}),  # the last two only where a model is read
     "traps": (CORE | {"printing"}, {"numpy"}),
-    "questions": (CORE | {"printing", "examples", "pretrained"}, {"numpy"}),
+    "questions": (CORE | {"printing", "examples", "training", "pretrained"}, {"numpy"}),
 }
 ARROWS["widgets"] = (set(ARROWS) - {"traps"}, EVERYTHING)
 

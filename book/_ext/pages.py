@@ -29,6 +29,7 @@ KEPT = {
 }
 NOT_OURS = {"layout", "tabbable", "tooltip", "comm"}  # traits of an anywidget that its script doesn't read
 UNDRAWN = {"LayoutModel", "HTMLStyleModel", "SliderStyleModel", "ToggleButtonsStyleModel"}
+UNDRAWN |= {"FloatProgressModel", "ProgressStyleModel"}  # tqdm's: its cell carries the tag remove-output
 CONTROLS = {"SelectionSliderModel", "ToggleButtonsModel"}
 
 
