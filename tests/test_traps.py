@@ -298,7 +298,7 @@ def test_kill_matrix_as_html_has_header_cells_and_marks_that_are_read_out():
     assert told["24"][2] == ("1 of 2", "1 of 2")
     page = matrix._repr_html_()
     assert page.count("<details") == 2 and "✗" not in page and page.count("<style>") == 1
-    assert "head_width: 2 mistakes in 4 forms, 8 probes" in page
+    assert "head_width: 2 mistakes in 5 forms, 8 probes" in page
 
 
 def test_survivor_and_confusion_show_and_text_is_escaped():
@@ -502,7 +502,7 @@ def test_missing_error():
         return d_model // num_heads
 
     verdict = check("head_width", silent)
-    assert verdict.kind == "raised" and "doesn't name 10, 4" in str(verdict)
+    assert verdict.kind == "raised" and "doesn't name 11, 4" in str(verdict)
 
 
 # ---- fair comparison --------------------------------------------------------------------------

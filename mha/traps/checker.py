@@ -122,7 +122,7 @@ def _right(notes):
 
 def _repeats(one, two):
     if isinstance(one, Raised) and isinstance(two, Raised):
-        return one.error is two.error
+        return one.error.__qualname__ == two.error.__qualname__
     return type(one) is type(two) and (not isinstance(one, tuple) or compare.alike(one, two))
 
 

@@ -20,7 +20,7 @@ def width_by_message(d_model, num_heads):
 
 def width_probes(rng):
     drawn = [(int(rng.randint(2, 12)) * h, h) for h in (int(rng.randint(2, 5)), int(rng.randint(5, 9)))]
-    return {f"{d} by {h}": (d, h) for d, h in (*drawn, (512, 8), (12, 3), (7, 1), (10, 4), (7, 3), (3, 5))}
+    return {f"{d} by {h}": (d, h) for d, h in (*drawn, (512, 8), (12, 3), (7, 1), (11, 4), (7, 3), (3, 5))}
 
 
 HEAD_WIDTH = Exercise(
@@ -36,6 +36,7 @@ HEAD_WIDTH = Exercise(
     wrong=(
         wrong(30, answer=lambda d_model, num_heads: d_model // num_heads),
         wrong(30, answer=lambda d_model, num_heads: max(1, d_model // num_heads)),
+        wrong(30, answer=lambda d, h: strict_width(d, h) if h > d else d // h),
         wrong(35, answer=lambda d_model, num_heads: d_model),
         wrong(35, "You return d_model, also where num_heads divides it; the error is there.",
               answer=lambda d_model, num_heads: strict_width(d_model, num_heads) * num_heads),

@@ -96,6 +96,7 @@ SWAP_HEADS = Exercise(
         wrong(29, ROWS, scoring=moved_rows, value=moved_rows),
         wrong(29, COLUMNS, output=moved_columns),
         wrong(29, f"{ROWS} {COLUMNS}", scoring=moved_rows, value=moved_rows, output=moved_columns),
+        wrong(29, f"{ROWS} {LEFT}", scoring=moved_rows, value=moved_rows, output=kept),
         wrong(None, LEFT, output=kept),
         wrong(None, f"W_v is as it was. {LEFT}", value=kept, output=kept),
         wrong(None, "W_v is as it was: each head weighs another head's values.", value=kept),
@@ -157,10 +158,10 @@ HEAD_COST = Exercise(
     build=head_cost_of,
     probes=head_cost_probes,
     wrong=(
-        wrong(35, "You counted one head as wide as d_model. (All heads together cost the same.)",
+        wrong(None, "You counted one head as wide as d_model, or all heads together: they cost the same.",
               qkv=FULL_QKV, products=FULL_PRODUCTS),
-        wrong(35, "You projected q, k and v of one head to all of d_model.", qkv=FULL_QKV),
-        wrong(35, "Your scores and weighted sums are those of vectors as wide as d_model.", products=FULL_PRODUCTS),
+        wrong(None, "Your q, k and v fill all of d_model: they are those of all heads.", qkv=FULL_QKV),
+        wrong(None, "Your scores and weighted sums cost as much as those of all heads.", products=FULL_PRODUCTS),
         wrong(34, "You counted num_heads heads, each as wide as d_model.",
               qkv=times_h(FULL_QKV), products=times_h(FULL_PRODUCTS)),
         wrong(None, "You counted the head's rows of W_O too.", more=lambda n, d, h: n * (d // h) * d),
@@ -208,6 +209,12 @@ def in_its_place(head, W_o, i, h):
     concat = np.zeros((*head.shape[:2], h * d_v))
     concat[..., i * d_v : (i + 1) * d_v] = head
     return concat
+
+
+def joined_alone(head, W_o, i, h):
+    alone = np.zeros((len(head), h, *head.shape[1:]))
+    alone[:, i] = head
+    return joined_memory(alone) @ W_o
 
 
 def share_of(take=own_head, mix=by_own_rows, everything=False):
@@ -260,6 +267,13 @@ HEAD_SHARE = Exercise(
         wrong(14, "You put the head in its place in concat, with zeros around it: W_o is missing.", mix=in_its_place),
         wrong(29, "You took columns of W_o, where a head has rows.", mix=by_own_columns),
         wrong(2, take=slice_of_joined_memory),
+        wrong(2, mix=joined_alone),
+        wrong(29, mix=lambda head, W_o, i, h: in_its_place(head, W_o, i, h) @ W_o.T),
+        wrong(29, "You took columns of W_o, where a head has rows.", by_error=True,
+              mix=lambda head, W_o, i, h: head @ W_o[:, i * head.shape[-1] : (i + 1) * head.shape[-1]]),
+        wrong(29, by_error=True, mix=lambda head, W_o, i, h: head @ blocks(W_o, h)[i].T),
+        wrong(14, "You returned concat of all heads: W_O is missing.",
+              take=lambda heads, i: merge_heads(heads), mix=left_out),
         wrong(None, "That is the whole output: the shares of all heads together.", everything=True),
         wrong(None, "You took every num_heads-th row of W_o; a head's rows stand together.",
               mix=lambda head, W_o, i, h: head @ W_o[i::h]),

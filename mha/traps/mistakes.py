@@ -145,7 +145,7 @@ _TABLE = (
     (30, "width of a head rounded down",
      "You let the division round down.",
      "Some features belong to no head and are dropped without a word.",
-     "Multiply the width you return by the number of heads.", _PROJECT),
+     "Multiply the width of one head by the number of heads.", _PROJECT),
     (31, "softmax that overflows",
      "You take exp of numbers that can be too large, or all too small.",
      "inf/inf or 0/0 is NaN, from scores of about 700 on.",

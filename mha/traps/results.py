@@ -48,7 +48,7 @@ def freeze(value, result=("",)):
         return tuple(numbers(item) for item in value)
     except ValueError as error:
         return Odd(f"{_kind(value)}: {error}")
-    except (TypeError, AttributeError, RecursionError):
+    except (TypeError, AttributeError, RecursionError, OverflowError):
         return Odd(_kind(value))
 
 

@@ -112,7 +112,7 @@ def _differs(before, after):
 def _raised(error, emptied):
     """A Raised without references to frames, which would keep the answer's arrays alive."""
     try:
-        message = str(error)[:300]
+        message = str(error)[:2000]
     except BaseException:
         message = "(its message cannot be read)"
     own = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_own(frame.f_code.co_filename)]
