@@ -40,7 +40,7 @@ def gradients(layer, X, d_output, *, mask=None, trace=None):
         raise ValueError(f"d_output {d_output.shape} must have the shape of the output {t.output.shape}")
 
     # output = concat W_o
-    d_concat = d_output @ layer.W_o.T  # (..., seq_len, num_heads * d_v)
+    d_concat = times(d_output, layer.W_o.T)  # (..., seq_len, num_heads * d_v)
     # concat = the heads side by side
     d_heads = split_heads(d_concat, layer.num_heads)  # (..., num_heads, seq_len, d_v)
     # heads = weights v
@@ -53,7 +53,7 @@ def gradients(layer, X, d_output, *, mask=None, trace=None):
     d_k = d_scores.swapaxes(-1, -2) @ t.q * layer.scale
     # q = split(X W_q + b_q), and k and v alike
     d_q, d_k, d_v = merge_heads(d_q), merge_heads(d_k), merge_heads(d_v)
-    found = {"X": d_q @ layer.W_q.T + d_k @ layer.W_k.T + d_v @ layer.W_v.T}
+    found = {"X": times(d_q, layer.W_q.T) + times(d_k, layer.W_k.T) + times(d_v, layer.W_v.T)}
     for name, into, d in (("q", X, d_q), ("k", X, d_k), ("v", X, d_v), ("o", t.concat, d_output)):
         found[f"W_{name}"] = rows(into).T @ rows(d)
         if getattr(layer, f"b_{name}") is not None:
@@ -72,6 +72,11 @@ def softmax_gradient(weights, d_weights):
 def rows(x):
     """All leading axes as one: (..., d) -> (rows, d)."""
     return x.reshape(-1, x.shape[-1])
+
+
+def times(x, W):
+    """x W on the last axis, as one large matrix product: numpy is slower with many small ones."""
+    return (rows(x) @ W).reshape(*x.shape[:-1], W.shape[-1])
 
 
 class Adam:
@@ -186,22 +191,27 @@ class Model:
 
     def trace(self, X):
         """The layer's forward pass on a batch's X."""
-        return self.layer.trace(X @ self.E)
+        return self.layer.trace(times(X, self.E))
 
     def __call__(self, X):
         """A score for each colour: (relations, batch, n, colours)."""
-        return self.trace(X).output @ self.U[:, None]
+        return read_out(self.trace(X).output, self.U)
 
     def loss_and_gradients(self, queue):
         """The loss on a Queue, and its gradients by `parameters`."""
-        x = queue.X @ self.E
+        x = times(queue.X, self.E)
         trace = self.layer.trace(x)
-        loss, d_logits = cross_entropy(trace.output @ self.U[:, None], queue)
-        d_output = sum(d @ U.T for d, U in zip(d_logits, self.U))
+        loss, d_logits = cross_entropy(read_out(trace.output, self.U), queue)
+        d_output = sum(times(d, U.T) for d, U in zip(d_logits, self.U))
         found = gradients(self.layer, x, d_output, trace=trace)
         found["E"] = rows(queue.X).T @ rows(found.pop("X"))
         found["U"] = np.stack([rows(trace.output).T @ rows(d) for d in d_logits])
         return loss, found
+
+
+def read_out(output, U):
+    """The scores of the colours for each relation: (relations, batch, n, colours)."""
+    return np.stack([times(output, U_r) for U_r in U])
 
 
 def cross_entropy(logits, queue):

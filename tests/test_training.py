@@ -314,7 +314,8 @@ def test_a_deep_model_of_one_layer_is_the_model():
 def test_stored_table_is_whole():
     stored = training.stored()
     assert stored["made_by"] == "tools/train_heads.py" and stored["setting"]["relations"] == list(RELATIONS)
-    assert {"system", "threads", "python", "numpy", "date"} <= set(stored["machine"])
+    assert {"system", "threads", "python", "numpy", "date", "jobs", "seconds"} <= set(stored["machine"])
+    assert training.STORED.read_text(encoding="utf-8") == train_heads.text_of(stored)
     assert [line["h"] for line in stored["table"]] == list(train_heads.HEADS)
     assert not set(stored["setting"]["tuning_seeds"]) & set(train_heads.SEEDS)
     for line in stored["table"]:
