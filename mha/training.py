@@ -3,8 +3,6 @@
 A gradient has the shape of what it belongs to: d_weights[i] is by how much the loss grows where weights[i] grows.
 """
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from . import checks
 from .multihead import MultiHeadAttention, merge_heads, split_heads
+from .stored import read
 
 RELATIONS = ("ahead", "friend", "behind", "boss")
 STORED = Path(__file__).parents[1] / "book" / "data" / "trained_heads.json"
@@ -302,24 +301,9 @@ def ablation(model, queue):
     return np.stack([whole - accuracy(without_head(model, i), queue) for i in range(model.layer.num_heads)])
 
 
-def digest(found):
-    """SHA-256 of a stored result without its own digest."""
-    content = json.dumps({k: v for k, v in found.items() if k != "sha256"}, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
 def stored(path=STORED):
     """The measured table of chapter 8, as `make data` wrote it.
 
     Raises FileNotFoundError if it is not there, ValueError if it is cut short or altered.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: `make data` makes it")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no whole JSON file ({error}): fetch it again, or `make data`") from None
-    if not isinstance(found, dict) or found.get("sha256") != digest(found):
-        raise ValueError(f"{path} is not what `make data` wrote: its SHA-256 differs")
-    return found
+    return read(path)

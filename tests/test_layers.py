@@ -27,8 +27,9 @@ ARROWS = {
     "plots": ({"printing", "pictures"}, {"numpy", "matplotlib"}),
     "examples": (CORE, {"numpy"}),
     "interop": (CORE, {"numpy"}),
-    "training": (CORE, {"numpy"}),
-    "pretrained": (CORE, {"numpy", "safetensors", "tokenizers"}),  # the last two only where a model is read
+    "stored": (set(), set()),
+    "training": (CORE | {"stored"}, {"numpy"}),
+    "pretrained": (CORE | {"stored"}, {"numpy", "safetensors", "tokenizers"}),  # these two to read a model
     "traps": (CORE | {"printing"}, {"numpy"}),
     "questions": (CORE | {"printing", "examples", "training", "pretrained"}, {"numpy"}),
 }

@@ -9,6 +9,7 @@ import pytest
 from plain import assert_allclose, assert_refused
 
 from mha import MultiHeadAttention, causal_mask, softmax, training
+from mha.stored import digest
 from mha.training import RELATIONS, Adam, Model
 
 ROOT = Path(__file__).parents[1]
@@ -377,4 +378,4 @@ def test_a_stored_table_that_is_not_there_says_how_to_make_it(tmp_path):
 
 def test_the_digest_is_of_the_content_in_any_order():
     stored = training.stored()
-    assert training.digest(json.loads(json.dumps(dict(reversed(stored.items()))))) == stored["sha256"]
+    assert digest(json.loads(json.dumps(dict(reversed(stored.items()))))) == stored["sha256"]

@@ -19,6 +19,7 @@ from measure_real_heads import measure
 from real_sentences import SHOWN
 
 from mha import pretrained
+from mha.stored import digest as stored_digest
 
 DATA = Path(__file__).parents[1] / "book" / "data"
 HEADS, NOTE, RESULTS = (DATA / name for name in ("minilm_heads.npz", "minilm_heads.json", "real_heads.json"))
@@ -81,7 +82,7 @@ def main(only):
         start = perf_counter()
         results = measure(model)
         results = origin() | {"seconds": round(perf_counter() - start)} | results
-        write(RESULTS, results | {"sha256": pretrained.digest(results)})
+        write(RESULTS, results | {"sha256": stored_digest(results)})
 
 
 if __name__ == "__main__":

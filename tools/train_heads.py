@@ -17,6 +17,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from mha import MultiHeadAttention, training
+from mha.stored import digest
 from mha.training import RELATIONS, rows, times
 
 HEADS = (1, 2, 3, 4, 6, 8, 12, 24)
@@ -206,7 +207,7 @@ def main(jobs=1):
         },
     }
     found = frame | content
-    found["sha256"] = training.digest(found)
+    found["sha256"] = digest(found)
     training.STORED.write_text(text_of(found), encoding="utf-8")
     for part in content:
         for line in content[part]:
