@@ -27,7 +27,7 @@ export class Maps extends Page {
 
   // They follow a frame after the words and the controls: all at once would answer too late. An open table is words.
   drawSoon() {
-    if (this.open && !this.state.error) this.updatePanels();
+    if (!this.state.error && this.tables?.some(({ details }) => details.open)) this.updatePanels();
     if (this.waits) return;
     this.waits = true;
     requestAnimationFrame(() => requestAnimationFrame(() => {

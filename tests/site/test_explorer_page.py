@@ -24,7 +24,9 @@ def table(root, panel=0):
     """The numbers of a head's table, as text."""
     if not root.locator("details").nth(panel).evaluate("e => e.open"):
         root.locator("summary").nth(panel).click()
-    rows = root.locator(".mha-e-panel table").nth(panel).locator("tbody tr").all()
+    cells = root.locator(".mha-e-panel table").nth(panel)
+    expect(cells.locator("td").last).not_to_be_empty()
+    rows = cells.locator("tbody tr").all()
     return [row.locator("td").all_inner_texts() for row in rows]
 
 
@@ -123,12 +125,13 @@ def test_hover_shows_a_row_and_leaves_no_trace(open_explorer):
     page, root = open_explorer()
     table(root)
     root.locator(".mha-e-tokens input").first.press("Escape")
-    before = root.locator("td.mha-e-faded").count()
+    faded = root.locator("td.mha-e-faded")
+    expect(faded).to_have_count(0)
     root.locator(".mha-e-large canvas").hover(position={"x": 40, "y": 24 * 3 + 5})
-    assert root.locator("td:not(.mha-e-faded)").count() == 10
-    assert root.locator("tr").nth(4).locator("td.mha-e-faded").count() == 0
+    expect(faded).to_have_count(90)
+    expect(root.locator("tr").nth(4).locator("td.mha-e-faded")).to_have_count(0)
     page.mouse.move(0, 0)
-    assert root.locator("td.mha-e-faded").count() == before
+    expect(faded).to_have_count(0)
 
 
 def test_key_to_query(open_explorer):

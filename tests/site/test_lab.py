@@ -1,6 +1,5 @@
 """The same notebooks in JupyterLab, driven headless: run all, move a control, see the number change."""
 
-import re
 import shutil
 import socket
 import subprocess
@@ -29,7 +28,7 @@ def lab(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--no-browser", "--allow-root", "--IdentityProvider.token=", f"--ServerApp.port={port}"]
-    options += [f"--ServerApp.root_dir={folder}", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=none"]
+    options += [f"--ServerApp.root_dir={folder}", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=none", "--expose-app-in-browser"]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -45,14 +44,21 @@ def lab(tmp_path_factory):
     server.wait(20)
 
 
+RUN_ALL = """async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  await window.jupyterapp.commands.execute("notebook:run-all-cells");
+}"""
+
+
 def run_all(chromium, lab, name):
     page = chromium.new_context(viewport={"width": 1400, "height": 1000}).new_page()
     page.set_default_timeout(90_000)
     page.goto(f"{lab}/lab/tree/{name}.ipynb?reset")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-    page.locator(".jp-NotebookPanel-toolbar", has_text="Python 3").wait_for()
-    page.locator(".jp-MenuBar-label, .lm-MenuBar-itemLabel").filter(has_text=re.compile("^Run$")).click()
-    page.locator(".lm-Menu-itemLabel").filter(has_text=re.compile("^Run All Cells$")).click()
+    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext")
+    page.evaluate(RUN_ALL)
     return page
 
 
