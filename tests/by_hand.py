@@ -3,7 +3,7 @@
 A function of a question's parameters gives the number, the shape, the places of the right options, or the order.
 """
 
-from math import factorial, sqrt
+from math import e, factorial, sqrt
 
 # mistakes-that-a-test-misses, from chapter 13: scale, split, merge, axis, no W_O
 MISSED = {
@@ -52,6 +52,11 @@ SEEN = {"itself and those before it": [0], "itself and those after it": [1], "ev
 # Chapter 8: accuracy with h heads, and of 24 heads with one thing changed, as the stored table prints them
 LEARNED = {1: 0.41, 2: 0.62, 3: 0.80, 4: 0.98, 8: 1.00, 12: 0.87, 24: 0.58}
 CHANGED_24 = [1.00, 0.77, 0.67, 0.98, 0.41]  # d_k = 6, d_v = 6, 4,000 steps, h = 4, h = 1
+
+# Chapter 10: where the right option stands
+TRUE_IS = {True: [0, 3, 4, 5], False: [1, 2]}
+MOVES = {"a causal mask": [1], "a causal mask with its booleans inverted": [2], "no mask": [3]}
+EMPTY_ROW = {"takes": [0], "replaces": [1], "adds": [2], "calls": [3]}
 
 
 def dividing(d_model, numbers):
@@ -184,5 +189,21 @@ BY_HAND = {
     "accuracy-with-one-relation-a-head": lambda h: (h + (4 - h) * 0.2) / 4,
     "layers-by-accuracy": lambda heads: [f"h = {h}, d_k = {24 // h}" for h in sorted(heads, key=LEARNED.get)],
     "what-helps-a-layer-of-many-heads": lambda target: [i for i, x in enumerate(CHANGED_24) if x > target],
+    "weight-beside-forbidden-keys": lambda n, m: 1 / n,
+    "leak-of-an-added-mask": lambda n, m: m / (m + (n - m) * e),
+    "shape-of-causal-and-padding": lambda B, n, h: (B, 1, n, n),
+    "shape-for-the-layer-of-pytorch": lambda B, h, kv_len: (B * h, 3, kv_len),
+    "who-reads-true-so": lambda true: TRUE_IS[true],
+    "outputs-that-a-token-moves": lambda sight, t: MOVES[sight],
+    "checks-that-catch-an-inverted-mask": lambda n: [2, 3],
+    "keys-of-the-first-new-token": lambda q_len, kv_len, start: 1 if start else kv_len - q_len + 1,
+    "fate-of-an-empty-row": lambda program: EMPTY_ROW[program.split()[0]],
+    "fills-that-hold": lambda below: [i for i, fill in enumerate((1, 50, 100, 1e4, 1e9, 2e9)) if fill > below],
+    "ways-by-their-leak": lambda below: [
+        "forbidden scores become minus infinity",
+        "forbidden scores become -203",
+        "1 is added to allowed scores",
+        "the scores are used as they are",
+    ],
     "rank-of-the-right-colour": lambda relation: [0] if relation in ("ahead", "behind") else [2],
 }

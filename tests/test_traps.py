@@ -106,9 +106,9 @@ def test_chapter_of_a_mistake_or_an_exercise_exists(entry):
     assert (BOOK / f"{entry.chapter}.ipynb").is_file(), entry.chapter
 
 
-def test_exercises_of_masks_decoding_and_shared_heads_stand_in_coding_traps():
-    for name in ("causal", "masked", "empty_rows", "padding", "decode", "grouped"):
-        assert exercise(name).chapter == "13_coding_traps"
+def test_exercises_of_masks_stand_in_their_chapter():
+    for name in ("causal", "masked", "empty_rows", "padding"):
+        assert exercise(name).chapter == "10_masks"
 
 
 def test_catalogue_lists_every_mistake_with_the_exercises_that_name_it():

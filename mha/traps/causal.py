@@ -55,7 +55,7 @@ CAUSAL = Exercise(
     result=("q_len, kv_len",),
     wrong=(*steps.POLARITY, *DIAGONALS),
     variants=(causal_by_loops, causal_by_positions, lambda q, k: np.tril(np.ones((q, k)), k - q)),
-    chapter="13_coding_traps",
+    chapter="10_masks",
 )
 
 # ---- causal decoding ------------------------------------------------------------------------

@@ -87,7 +87,7 @@ MASKED = Exercise(
     styles=steps.MASK_STYLES,
     variants=(masked_by_loops, masked_by_where, *any_way(masked_of())),
     laws=(FORBIDDEN, ROWS),
-    chapter="13_coding_traps",
+    chapter="10_masks",
 )
 
 # ---- rows without an allowed key ------------------------------------------------------------
@@ -171,7 +171,7 @@ EMPTY_ROWS = Exercise(
     variants=(empty_rows_by_loops, empty_rows_by_product, *any_way(empty_rows_of())),
     laws=(("a query that may see no key has an output other than 0",
            lambda f, args: np.allclose(f(*args)[0][:, :, ~args[3].any(axis=-1)], 0, atol=1e-6)),),
-    chapter="13_coding_traps",
+    chapter="10_masks",
 )  # fmt: skip
 
 # ---- padding --------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ PADDING = Exercise(
     variants=(padding_by_loops, *any_way(padding_of())),
     laws=(("padded keys are attended to",
            lambda f, args: np.allclose(f(*args)[0] * ~args[1][:, None, None, :], 0, atol=1e-6)), ROWS),
-    chapter="13_coding_traps",
+    chapter="10_masks",
 )  # fmt: skip
 
 EXERCISES = (MASKED, EMPTY_ROWS, PADDING)

@@ -22,7 +22,7 @@ class Mistake:
         return f"{self.name} (mistake {self.number})"
 
 
-_HEADS, _ONE, _JOIN, _MASKS = "04_heads", "01_single_head", "05_concat_and_output", "13_coding_traps"
+_HEADS, _ONE, _JOIN, _MASKS = "04_heads", "01_single_head", "05_concat_and_output", "10_masks"
 _PROJECT, _COST, _USE = "03_projections", "06_cost", "13_coding_traps"
 
 _TABLE = (
@@ -125,7 +125,7 @@ _TABLE = (
     (25, "causal mask aligned to the wrong corner",
      "With fewer queries than keys you counted both from the first token.",
      "A single new query, the latest token, sees only key 0.",
-     "At which position in the sequence does the first of your queries stand?", _USE),
+     "At which position in the sequence does the first of your queries stand?", _MASKS),
     (26, "grouped keys tiled instead of repeated",
      "You laid out the key/value heads as 0, 1, 0, 1.",
      "Neighbouring query heads read different key/value heads, where they should share one.",
