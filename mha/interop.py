@@ -92,15 +92,15 @@ def to_torch(layer):
     if W_k.shape == W_v.shape == (d_model, d_model):
         p = {"in_proj_weight": np.concatenate([W_q.T, W_k.T, W_v.T])}
     else:
-        p = {f"{x}_proj_weight": np.array(W.T, order="C") for x, W in (("q", W_q), ("k", W_k), ("v", W_v))}
-    p["out_proj.weight"] = np.array(layer.W_o.T, order="C")
+        p = {"q_proj_weight": W_q.T, "k_proj_weight": W_k.T, "v_proj_weight": W_v.T}
+    p["out_proj.weight"] = layer.W_o.T
     biases = [layer.b_q, layer.b_k, layer.b_v, layer.b_o]
     if any(b is not None for b in biases):
         weights = (layer.W_q, layer.W_k, layer.W_v, layer.W_o)
         b_q, b_k, b_v, b_o = (np.zeros(W.shape[1], W.dtype) if b is None else b for b, W in zip(biases, weights))
         p["in_proj_bias"] = np.concatenate([b_q * ratio, shared(b_k, layer), shared(b_v, layer)])
-        p["out_proj.bias"] = b_o.copy()
-    return p
+        p["out_proj.bias"] = b_o
+    return {name: np.array(a, order="C") for name, a in p.items()}
 
 
 def from_keras(weights):
@@ -233,7 +233,7 @@ def floats(name, value):
             value = value.detach().cpu()
         if str(getattr(value, "dtype", "")).endswith("bfloat16"):
             value = value.float() if hasattr(value, "float") else np.asarray(value).astype(np.float32)
-        found = np.array(value)
+        found = np.array(np.asarray(value))  # the copy keeps the layout
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(f"{name} cannot be read as an array: {error}") from None
     if found.dtype.kind != "f":
