@@ -69,13 +69,13 @@ def of_torch():
         with torch.no_grad():
             return parted(layer(*inputs, attn_mask=torch.tensor(~CAUSAL), key_padding_mask=torch.tensor(~real))[0])
 
-    yield "torch", "scaled_dot_product_attention, boolean attn_mask", {
+    yield "torch", "scaled_dot_product_attention, boolean mask", {
         "given": function(ALLOWED[:, None]),
         "inverted": function(~ALLOWED[:, None]),
         "empty": function(EMPTY[:, None]),
         "short": function(None, causal=True, q=Q[:, :, 2:]),
     }  # fmt: skip
-    yield "torch", "scaled_dot_product_attention, float attn_mask", {
+    yield "torch", "scaled_dot_product_attention, float mask", {
         "given": function(as_bias(ALLOWED[:, None])),
         "empty": function(as_bias(EMPTY[:, None])),
     }  # fmt: skip
@@ -84,7 +84,7 @@ def of_torch():
         "inverted": of_layer(by_heads(ALLOWED)),
         "empty": of_layer(by_heads(~EMPTY)),
     }  # fmt: skip
-    yield "torch", "nn.MultiheadAttention, attn_mask and key_padding_mask", {
+    yield "torch", "nn.MultiheadAttention, key_padding_mask too", {
         "given": two_masks(REAL),
         "empty": two_masks(PADDED_LEFT),
     }  # fmt: skip
@@ -111,17 +111,17 @@ def of_keras():
     def with_scores(mask):
         return parted(keras.ops.convert_to_numpy(layer(**inputs, attention_mask=mask, return_attention_scores=True)[0]))
 
-    yield "keras", "layers.MultiHeadAttention, attention_mask", {
+    yield "keras", "MultiHeadAttention, attention_mask", {
         "given": call(ALLOWED),
         "inverted": call(~ALLOWED),
         "empty": call(EMPTY),
         "short": call(None, inputs | {"query": inputs["query"][:, 2:]}, use_causal_mask=True),
     }  # fmt: skip
-    yield "keras", "layers.MultiHeadAttention, attention_mask and use_causal_mask", {
+    yield "keras", "MultiHeadAttention, use_causal_mask too", {
         "given": call(REAL[:, None, :], use_causal_mask=True),
         "empty": call(PADDED_LEFT[:, None, :], use_causal_mask=True),
     }  # fmt: skip
-    yield "keras", "layers.MultiHeadAttention, return_attention_scores=True", {
+    yield "keras", "MultiHeadAttention, return_attention_scores", {
         "given": with_scores(ALLOWED),
         "inverted": with_scores(~ALLOWED),
         "empty": with_scores(EMPTY),
@@ -179,13 +179,13 @@ def attention_operator(library, run):
         inputs = {"Q": q, "K": K, "V": V} | ({} if mask is None else {"attn_mask": mask})
         return run(onnx_model(inputs, **attributes), inputs)
 
-    yield library, "Attention-23, boolean attn_mask", {
+    yield library, "Attention-23, boolean mask", {
         "given": call(ALLOWED[:, None]),
         "inverted": call(~ALLOWED[:, None]),
         "empty": call(EMPTY[:, None]),
         "short": call(None, q=Q[:, :, 2:].copy(), is_causal=1),
     }  # fmt: skip
-    yield library, "Attention-23, float attn_mask", {
+    yield library, "Attention-23, float mask", {
         "given": call(as_bias(ALLOWED[:, None])),
         "empty": call(as_bias(EMPTY[:, None])),
     }  # fmt: skip
@@ -214,10 +214,10 @@ def of_onnxruntime():
         model = onnx_model(inputs, "com.microsoft", num_heads=H, unidirectional=causal)
         return parted(run(model, inputs))
 
-    yield "onnxruntime", "com.microsoft.Attention, mask_index of lengths", {
+    yield "onnxruntime", "com.microsoft.Attention, lengths", {
         "given": contributed(REAL.sum(axis=1)),
     }  # fmt: skip
-    yield "onnxruntime", "com.microsoft.Attention, mask_index of 0 and 1", {
+    yield "onnxruntime", "com.microsoft.Attention, 0 and 1", {
         "given": contributed(REAL),
         "inverted": contributed(~ALLOWED, causal=0),
         "empty": contributed(PADDED_LEFT),
