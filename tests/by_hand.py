@@ -58,6 +58,8 @@ TRUE_IS = {True: [0, 3, 4, 5], False: [1, 2]}
 MOVES = {"a causal mask": [1], "a causal mask with its booleans inverted": [2], "no mask": [3]}
 EMPTY_ROW = {"takes": [0], "replaces": [1], "adds": [2], "calls": [3]}
 
+SHUFFLED = {"the source tokens": [0], "the decoder's tokens": [1], "the keys, and not the values,": [2]}
+
 
 def dividing(d_model, numbers):
     """The places of the numbers that divide d_model."""
@@ -206,4 +208,23 @@ BY_HAND = {
         "the scores are used as they are",
     ],
     "rank-of-the-right-colour": lambda relation: [0] if relation in ("ahead", "behind") else [2],
+    "keys-that-a-token-sees": lambda where, n: {"BERT": n, "GPT-2": 4}.get(where, 10),
+    "shape-of-cross-weights": lambda q_len, kv_len, h: (h, q_len, kv_len),
+    "shape-of-a-cross-output": lambda q_len, kv_len, widths: (q_len, widths[0]),
+    "what-a-shuffle-does": lambda what: SHUFFLED[what],
+    "head-that-is-read": lambda h, kv, head: (head - 1) * kv // h + 1,
+    "bytes-of-a-cache": lambda h, kv, layers: 100 * layers * kv * 64 * 2 * 2,
+    "what-sharing-changes": lambda what, kv: [1] if what == "the size of W_K" else [0],
+    "what-a-new-token-leaves-alone": lambda mask: [0, 1, 2, 3, 4] if mask == "a causal mask" else [0, 1, 2],
+    "scores-in-a-step": lambda t, h, cache: h * t if cache == "with a cache" else h * t * t,
+    "steps-of-decoding": lambda: [
+        "project the new token to query, key and value",
+        "put its key and value at the end of the cache",
+        "multiply the query with all keys of the cache",
+        "softmax of the row of scores in each head",
+        "average all values of the cache by the weights",
+        "put the heads side by side and multiply by W_O",
+    ],
+    "unscaled-layer-that-is-scaled": lambda d_k: [0],
+    "head-counts-that-load": lambda d_model: dividing(d_model, (2, 3, 4, 5, 6, 8)),
 }

@@ -24,6 +24,7 @@ ARROWS = {
     # the core ends here
     "printing": (set(), {"numpy"}),
     "pictures": ({"printing"}, {"numpy"}),
+    "diagrams": ({"printing", "pictures"}, set()),
     "plots": ({"printing", "pictures"}, {"numpy", "matplotlib"}),
     "examples": (CORE, {"numpy"}),
     "interop": (CORE, {"numpy"}),

@@ -106,9 +106,11 @@ def test_chapter_of_a_mistake_or_an_exercise_exists(entry):
     assert (BOOK / f"{entry.chapter}.ipynb").is_file(), entry.chapter
 
 
-def test_exercises_of_masks_stand_in_their_chapter():
+def test_exercises_of_masks_and_models_stand_in_their_chapters():
     for name in ("causal", "masked", "empty_rows", "padding"):
         assert exercise(name).chapter == "10_masks"
+    for name in ("decode", "grouped"):
+        assert exercise(name).chapter == "11_in_transformers"
 
 
 def test_catalogue_lists_every_mistake_with_the_exercises_that_name_it():

@@ -112,7 +112,7 @@ DECODE = Exercise(
     styles=(*steps.MASK_STYLES, {"fill": steps.ignored, "after": steps.removed_and_rescaled}),
     variants=(decode_by_loops, *any_way(decode_of())),
     laws=(("a later token moves an earlier one's output", past_stays),),
-    chapter="13_coding_traps",
+    chapter="11_in_transformers",
 )
 
 EXERCISES = (CAUSAL, DECODE)

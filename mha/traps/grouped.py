@@ -72,7 +72,7 @@ GROUPED = Exercise(
         *steps.ATTENTION,
     ),
     variants=(grouped_by_loop, grouped_by_axes, *any_way(grouped_of())),
-    chapter="13_coding_traps",
+    chapter="11_in_transformers",
 )
 
 EXERCISES = (GROUPED,)

@@ -23,7 +23,7 @@ class Mistake:
 
 
 _HEADS, _ONE, _JOIN, _MASKS = "04_heads", "01_single_head", "05_concat_and_output", "10_masks"
-_PROJECT, _COST, _USE = "03_projections", "06_cost", "13_coding_traps"
+_PROJECT, _COST, _USE = "03_projections", "06_cost", "11_in_transformers"
 
 _TABLE = (
     (1, "heads split by reshape alone",
