@@ -72,7 +72,10 @@ def shared_heads(num_heads, num_kv_heads, *, title):
                 *numbered(x, 26, size, i + 1, g),
             ]
         parts += numbered(middle - size / 2, 96, size, g + 1, g)
-    said = "; ".join(f"{g + 1} serves query heads {g * shared + 1} to {(g + 1) * shared}" for g in range(num_kv_heads))
+    served = [f"{g * shared + 1} to {(g + 1) * shared}" if shared > 1 else g + 1 for g in range(num_kv_heads)]
+    said = "; ".join(
+        f"{g + 1} serves query {'heads' if shared > 1 else 'head'} {those}" for g, those in enumerate(served)
+    )
     return svg(width, 130, f"{title}. Key/value head {said}.", *parts)
 
 
@@ -95,7 +98,8 @@ def decoding_step(tokens, step, weights, *, cached=True, title):
     parts += [text(left - 8, 67 + 30 * r, name, text_anchor="end") for r, name in enumerate(rows)]
     for j, token in enumerate(tokens):
         x, known, new = left + cell * j, j < step, j == step - 1
-        parts.append(text(x + cell / 2, 40, token if known else "", text_anchor="middle", font_size=12))
+        if known:
+            parts.append(text(x + cell / 2, 40, token, text_anchor="middle", font_size=12))
         query = "new" if known and (new or not cached) else ""
         pair = "kept" if known and cached and not new else "new" if known else ""
         for y, word in ((48, query), (78, pair)):

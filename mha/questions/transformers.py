@@ -266,7 +266,7 @@ def unscaled_layer_that_is_scaled(d_k):
     )
 
 
-@ask(PLACE, see=f"{PLACE}#a-layer-of-another-library", over={"d_model": (12, 18, 20)})
+@ask(PLACE, see=f"{PLACE}#a-layer-of-another-library", trap=4, over={"d_model": (12, 18, 20)})
 def head_counts_that_load(d_model):
     return many(
         f"The state dict of a `torch.nn.MultiheadAttention` with d_model = {d_model} and h = 2 is loaded. "
