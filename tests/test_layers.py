@@ -28,6 +28,7 @@ ARROWS = {
     "plots": ({"printing", "pictures"}, {"numpy", "matplotlib"}),
     "examples": (CORE, {"numpy"}),
     "interop": (CORE, {"numpy"}),
+    "conformance": (CORE, {"numpy"}),
     "stored": (set(), set()),
     "training": (CORE | {"stored"}, {"numpy"}),
     "pretrained": (CORE | {"interop", "stored"}, {"numpy", "safetensors", "tokenizers"}),  # these two to read a model
