@@ -304,10 +304,8 @@ def ways_by_their_leak(below):
         "1 is added to allowed scores": scores + seen,
         "the scores are used as they are": scores,
     }
-    weight = {name: softmax(row)[2:].sum() for name, row in ways.items()}
-    logs = {name: row[2] - row[0] for name, row in ways.items()}  # tells apart what both print as 0
-    steps = sorted(ways, key=logs.get)
-    assert all(weight[a] <= weight[b] for a, b in zip(steps, steps[1:]))
+    # The logarithm of the ratio tells apart what would both print as 0.
+    steps = sorted(ways, key=lambda name: ways[name][2] - ways[name][0])
     fill, added, raw = steps[1:]
     return order(
         f"Two allowed keys score {-below}, two forbidden ones 0. Order the ways by the weight that forbidden keys "
