@@ -1,10 +1,13 @@
 """Scaled dot-product attention: softmax(Q Kᵀ / √d_k) V (Vaswani et al. 2017, section 3.2.1)."""
 
+import itertools
 import math
 
 import numpy as np
 
 from . import checks
+
+BLOCK = 2**17  # attention weights worked on at a time: about as many as a core's cache holds
 
 
 @np.errstate(under="ignore", over="ignore", invalid="ignore")
@@ -22,15 +25,20 @@ def softmax(scores, axis=-1):
     if not -scores.ndim <= axis < scores.ndim:
         raise ValueError(f"axis={axis} is not an axis of scores with shape {scores.shape}")
     (scores,), dtype = checks.working(scores)
+    return softmax_in_place(scores.copy(), axis).astype(dtype, copy=False)
+
+
+def softmax_in_place(scores, axis=-1):
+    """softmax of a checked array, written over it."""
     # Subtracting the maximum leaves softmax unchanged and keeps exp finite.
     peak = scores.max(axis=axis, keepdims=True, initial=-np.inf)
     peak[peak == -np.inf] = 0  # a slice of only -inf has nothing to subtract
-    weights = scores - peak
-    np.exp(weights, out=weights)
-    total = weights.sum(axis=axis, keepdims=True)
+    scores -= peak
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=axis, keepdims=True)
     total[total == 0] = 1  # zeros stay zeros
-    weights /= total
-    return weights.astype(dtype, copy=False)
+    scores *= 1 / total  # quicker than to divide each
+    return scores
 
 
 def causal_mask(q_len, kv_len=None):
@@ -77,9 +85,10 @@ def scaled_dot_product_attention(q, k, v, mask=None, *, scale=None):
     mask = checks.mask_array(mask, q.dtype)
     lead = checks.broadcast(q=q.shape[:-2], k=k.shape[:-2], v=v.shape[:-2])
     if mask is not None:
-        checks.check_mask(mask, lead, q.shape[-2], k.shape[-2])
-    _, weights, output = attend(q, k, v, mask, default_scale(scale, q.shape[-1]))
-    return output.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+        lead = checks.check_mask(mask, lead, q.shape[-2], k.shape[-2])
+    output = np.empty((*lead, q.shape[-2], v.shape[-1]), q.dtype)
+    kept = attend(q, k, v, mask, default_scale(scale, q.shape[-1]), output, keep=("weights",))
+    return output.astype(dtype, copy=False), kept["weights"].astype(dtype, copy=False)
 
 
 def default_scale(scale, d_k):
@@ -91,18 +100,49 @@ def default_scale(scale, d_k):
     return 1 / math.sqrt(d_k)
 
 
-@np.errstate(invalid="ignore")
-def attend(q, k, v, mask, scale):
-    """(scores, weights, output) of checked arrays: the one place that computes attention."""
-    scores = q @ k.swapaxes(-1, -2) * scale  # (..., q_len, kv_len)
-    weights = softmax(masked(scores, mask))  # each row sums to 1
-    return scores, weights, weights @ v  # (..., q_len, d_v)
+@np.errstate(under="ignore", over="ignore", invalid="ignore")
+def attend(q, k, v, mask, scale, output, keep=()):
+    """Attention of checked arrays, written into output. Returns {"scores": ..., "weights": ...}, those to keep.
+
+    The one place that computes attention: block after block, so that no array of the size
+    of all weights is made that nobody asked for.
+    """
+    *lead, q_len, _ = output.shape
+    shape = (*lead, q_len, k.shape[-2])
+    kept = {step: np.empty(shape, q.dtype) for step in keep}
+    q, k, v = (spread(a, *lead, *a.shape[-2:]) for a in (q * scale, k, v))
+    mask = None if mask is None else spread(mask, *shape)
+    for queries in blocks(*shape):
+        keys = queries[: len(lead)]
+        scores = q[queries] @ k[keys].swapaxes(-1, -2)  # (..., queries, kv_len)
+        if "scores" in kept:
+            kept["scores"][queries] = scores
+        weights = softmax_in_place(scores if mask is None else add_mask(scores, mask[queries]))
+        if "weights" in kept:
+            kept["weights"][queries] = weights
+        output[queries] = weights @ v[keys]  # (..., queries, d_v)
+    return kept
 
 
-def masked(scores, mask):
-    """scores with -inf where the mask forbids, or with a float mask added."""
-    if mask is None:
-        return scores
+def blocks(*shape):
+    """Indices that cut an array into pieces of about BLOCK numbers; its last axis is never cut."""
+    entry = [math.prod(shape[axis:]) for axis in range(1, len(shape))]  # numbers in one entry of each axis
+    cut = next((axis for axis, numbers in enumerate(entry) if numbers <= BLOCK), len(entry) - 1)
+    step = max(1, BLOCK // max(1, entry[cut]))
+    for at in itertools.product(*map(range, shape[:cut])):
+        for start in range(0, shape[cut], step):
+            yield (*at, slice(start, start + step))
+
+
+def spread(a, *shape):
+    """a broadcast to that shape, as numpy does it."""
+    return a if a.shape == shape else np.broadcast_to(a, shape)
+
+
+def add_mask(scores, mask):
+    """scores with -inf written where a boolean mask forbids, or with a float mask added."""
     if mask.dtype == bool:
-        return np.where(mask, scores, np.asarray(-np.inf, scores.dtype))
-    return scores + mask
+        np.copyto(scores, -np.inf, where=~mask)
+    else:
+        scores += mask
+    return scores

@@ -67,13 +67,16 @@ def floats(name, value, *, axes=0):
 
 def working(*arrays):
     """(arrays ready to compute with, dtype of the result): float16 is computed in float32."""
-    result = np.result_type(*(a.dtype for a in arrays if a is not None))
+    result = np.result_type(*{a.dtype for a in arrays if a is not None})
     compute = np.float32 if result == np.float16 else result
     return [a if a is None else a.astype(compute, copy=False) for a in arrays], result
 
 
 def broadcast(**shapes):
     """The joint shape of the named leading axes. ValueError naming each, where they don't fit."""
+    first, *others = shapes.values()
+    if all(shape == first for shape in others):
+        return first
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -105,8 +108,8 @@ def mask_array(mask, dtype):
 
 
 def check_mask(mask, lead, q_len, kv_len):
-    """ValueError unless mask lays over scores (*lead, q_len, kv_len) by numpy's rules."""
+    """Joint leading axes of mask and scores (*lead, q_len, kv_len). ValueError unless they fit as in numpy."""
     rows_columns = (1, 1, *mask.shape)[-2:]
     if any(m not in (1, n) for m, n in zip(rows_columns, (q_len, kv_len))):
         raise ValueError(f"mask {mask.shape} does not fit scores of q_len={q_len} by kv_len={kv_len}")
-    broadcast(mask=mask.shape[:-2], scores=lead)
+    return broadcast(mask=mask.shape[:-2], scores=lead)

@@ -168,14 +168,15 @@ class MultiHeadAttention:
         steps, dtype = self._steps(query, key, value, mask)
         return steps["output"].astype(dtype, copy=False)
 
-    @np.errstate(under="ignore")
+    @np.errstate(under="ignore", over="ignore")  # a score too large for its dtype is inf
     def trace(self, query, key=None, value=None, *, mask=None):
         """Every step of `__call__` with the same arguments, as a Trace."""
-        steps, dtype = self._steps(query, key, value, mask)
+        steps, dtype = self._steps(query, key, value, mask, keep=("scores", "weights"))
         mask = steps.pop("mask")
         return Trace(mask=mask, **{name: a.astype(dtype, copy=False) for name, a in steps.items()})
 
-    def _steps(self, query, key, value, mask):
+    def _steps(self, query, key, value, mask, keep=()):
+        """({step: array}, dtype of the result); scores and weights only where they are kept."""
         key = query if key is None else key
         value = key if value is None else value
         inputs = [checks.floats(n, a, axes=2) for n, a in (("query", query), ("key", key), ("value", value))]
@@ -188,22 +189,25 @@ class MultiHeadAttention:
         lead = checks.broadcast(query=query.shape[:-2], key=key.shape[:-2], value=value.shape[:-2])
         weights = (self.W_q, self.W_k, self.W_v, self.W_o, self.b_q, self.b_k, self.b_v, self.b_o)
         (query, key, value, W_q, W_k, W_v, W_o, b_q, b_k, b_v, b_o), dtype = checks.working(*inputs, *weights)
-        mask = self._mask(mask, query.dtype, lead, query.shape[-2], key.shape[-2])
+        mask, lead = self._mask(mask, query.dtype, lead, query.shape[-2], key.shape[-2])
 
         q = split_heads(project(query, W_q, b_q), self.num_heads)  # (..., num_heads, q_len, d_k)
         k = split_heads(project(key, W_k, b_k), self.num_kv_heads)  # (..., num_kv_heads, kv_len, d_k)
         v = split_heads(project(value, W_v, b_v), self.num_kv_heads)  # (..., num_kv_heads, kv_len, d_v)
         shared = self.num_heads // self.num_kv_heads
-        scores, weights, heads = attend(q, repeat(k, shared), repeat(v, shared), mask, self.scale)
+        # Laid out so that merge_heads has nothing to move.
+        heads = np.empty((*lead, query.shape[-2], self.num_heads, self.d_v), q.dtype).swapaxes(-2, -3)
+        kept = attend(q, repeat(k, shared), repeat(v, shared), mask, self.scale, heads, keep)
         concat = merge_heads(heads)  # (..., q_len, num_heads * d_v)
         output = project(concat, W_o, b_o)  # (..., q_len, d_model)
-        steps = {"q": q, "k": k, "v": v, "scores": scores, "mask": mask, "weights": weights, "heads": heads}
+        steps = {"q": q, "k": k, "v": v, "mask": mask, **kept, "heads": heads}
         return steps | {"concat": concat, "output": output}, dtype
 
     def _mask(self, mask, dtype, lead, q_len, kv_len):
+        """(mask as an array, joint leading axes of the inputs and the mask)."""
         mask = checks.mask_array(mask, dtype)
         if mask is None:
-            return None
+            return None, lead
         axes = len(lead) + 3
         if mask.ndim not in (2, axes):
             hint = "; mask[:, None] gives each batch entry one mask for all heads" if mask.ndim == 3 == axes - 1 else ""
@@ -211,14 +215,18 @@ class MultiHeadAttention:
                 f"mask {mask.shape} needs 2 axes (q_len, kv_len) or all {axes} axes "
                 f"(..., num_heads or 1, q_len, kv_len){hint}"
             )
-        checks.check_mask(mask, (*lead, self.num_heads), q_len, kv_len)
-        return mask
+        *lead, heads = checks.check_mask(mask, (*lead, self.num_heads), q_len, kv_len)
+        if heads != self.num_heads:
+            raise ValueError(f"mask {mask.shape} is for {heads} heads, but num_heads={self.num_heads}")
+        return mask, lead
 
 
 def project(x, W, b):
     """x W + b on the last axis, as one matrix product whatever the leading axes are."""
     y = (x.reshape(-1, W.shape[0]) @ W).reshape(*x.shape[:-1], W.shape[1])
-    return y if b is None else y + b
+    if b is not None:
+        y += b
+    return y
 
 
 def repeat(x, times):

@@ -133,5 +133,8 @@ def test_importing_mha_loads_the_core_alone():
 
 
 def test_the_core_is_read_in_one_sitting():
-    lines = [line for name in CORE for line in (PACKAGE / f"{name}.py").read_text(encoding="utf-8").splitlines()]
-    assert sum(bool(line.strip()) for line in lines) <= 450
+    def lines(name):
+        return sum(bool(line.strip()) for line in (PACKAGE / f"{name}.py").read_text(encoding="utf-8").splitlines())
+
+    assert sum(lines(name) for name in CORE - {"checks"}) <= 400
+    assert lines("checks") <= 100
