@@ -38,6 +38,11 @@ class Suite:
     about: dict
     cases: tuple
 
+    @property
+    def title(self):
+        """The project, and the number type where a project has a suite for each."""
+        return self.about["project"] + (", float16" if self.name.endswith("float16") else "")
+
 
 def suites(folder):
     """The suites whose JSON files are in folder, by name.
@@ -115,7 +120,7 @@ def attention(q, k, v, mask=None, causal=None, scale=None):
 def layer(query, key=None, value=None, mask=None, **parameters):
     """A MultiHeadAttention with parameters of these names."""
     trace = MultiHeadAttention(**parameters).trace(query, key, value, mask=mask)
-    return {"output": trace.output, "weights": trace.weights}
+    return {"output": trace.output, "weights": trace.weights, "scores": trace.scores}
 
 
 def packed(x, weight, num_heads, bias=None, widths=None, W_o=None, past=None, scale=None, **masks):
