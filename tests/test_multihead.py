@@ -612,6 +612,11 @@ REFUSED = {
         ValueError,
         ["leading axes", "mask (2, 5)", "scores (2, 3)"],
     ),
+    "mask of more heads": (
+        lambda: MultiHeadAttention.init(6, 1, rng=0)(np.ones((2, 5, 6)), mask=np.ones((2, 3, 5, 5), bool)),
+        ValueError,
+        ["mask (2, 3, 5, 5)", "3 heads", "num_heads=1"],
+    ),
 }
 
 
