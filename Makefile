@@ -1,11 +1,11 @@
-# make read | test | lab; for teachers: handout; for maintainers: book | check | refresh | data | constraints | clean
+# make read | test | lab; for teachers: handout; for maintainers: book | check | peers | refresh | data | constraints | clean
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book lab handout test check refresh data constraints clean
+.PHONY: read book lab handout test check peers refresh data constraints clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -31,6 +31,17 @@ test: $(VENV)/tester
 check: $(VENV)/tester
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
 	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile tests --ignore=tests/site
+
+# mha.interop beside Keras, Flax and transformers themselves, in an environment of their own.
+PEERS ?= .venv-peers
+peers: $(PEERS)/ready
+	$(PEERS)/bin/python -m pytest -q tests/peers tests/test_interop.py tests/test_torch.py
+
+$(PEERS)/ready: requirements-peers.txt constraints.txt
+	@echo "Installing torch, Keras, Flax and transformers in $(PEERS) (some 2 GB, once) ..."
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install -r requirements-peers.txt -c constraints.txt
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -e . && touch $@
 
 refresh: $(VENV)/tester
 	MHA_STRICT_PRINT=1 $(BIN)/python tools/refresh_book.py $(NOTEBOOKS)
@@ -62,4 +73,4 @@ $(VENV)/tester: $(VENV)/reader requirements-test.txt
 	@touch $@
 
 clean:
-	rm -rf _build $(VENV)
+	rm -rf _build $(VENV) $(PEERS)

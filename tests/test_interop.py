@@ -265,7 +265,7 @@ REFUSED = {
         ValueError,
         ["query/bias is missing; key/bias is missing; value/bias is missing"],
     ),
-    "misspelt": (changed("torch", "out_proj.bais", np.ones(6)), ValueError, ["out_proj.bais: not known here"]),
+    "misspelt": (changed("torch", "out_proj.offset", np.ones(6)), ValueError, ["out_proj.offset: not known here"]),
     "add_bias_kv": (changed("torch", "bias_k", np.ones((1, 1, 6))), ValueError, ["bias_k: add_bias_kv=True"]),
     "normalised": (changed("flax", "query_ln/scale", np.ones(2)), ValueError, ["normalize_qk=True"]),
     "gated": (changed("keras", "gate/kernel", np.ones((7, 3, 2))), ValueError, ["use_gate=True"]),

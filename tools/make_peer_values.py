@@ -66,7 +66,7 @@ def case(reader, arguments, weights, given, mask, output, attention):
 
 def keras_case(rng, dtype, kind, keywords, widths=SAME, self_attention=True, mask=None):
     """A Keras layer, built by its first call and then given numbers of ours."""
-    layer = kind(**keywords, dtype=dtype)
+    layer = kind(**keywords, dtype=dtype, name="attention")
     query, key, value = given = inputs(rng, dtype, widths, self_attention)
     layer(query, value, key=key, return_attention_scores=True)  # without scores, jax wants d_v = d_k
     for variable in layer.weights:
