@@ -1,7 +1,6 @@
 """The same numbers as torch: from a committed file everywhere, and live where torch is installed.
 
-torch.nn.MultiheadAttention holds W_q, W_k, W_v transposed and one below the other in in_proj_weight
-(3 * d_model, d_model), and its boolean mask says True = may NOT attend.
+mha.interop reads the weights of torch.nn.MultiheadAttention, whose boolean mask says True = may NOT attend.
 """
 
 import json
@@ -14,23 +13,11 @@ from hypothesis import strategies as st
 from plain import assert_allclose
 
 from mha import MultiHeadAttention, causal_mask, scaled_dot_product_attention
+from mha.interop import from_torch
 
 STORED = json.loads((Path(__file__).parent / "data" / "torch_values.json").read_text(encoding="utf-8"))
 MASKS = ["none", "causal", "bool", "float"]
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
-
-
-def from_torch(parameters, num_heads):
-    """A layer of mha with the named parameters of a torch.nn.MultiheadAttention."""
-    p = {name: np.asarray(a) for name, a in parameters.items()}
-    if "in_proj_weight" in p:
-        W_q, W_k, W_v = np.split(p["in_proj_weight"], 3)
-    else:
-        W_q, W_k, W_v = (p[f"{x}_proj_weight"] for x in "qkv")
-    biases = {}
-    if "in_proj_bias" in p:
-        biases = dict(zip(("b_q", "b_k", "b_v"), np.split(p["in_proj_bias"], 3))) | {"b_o": p["out_proj.bias"]}
-    return MultiHeadAttention(W_q.T, W_k.T, W_v.T, p["out_proj.weight"].T, num_heads, **biases)
 
 
 def mask_from_torch(attn_mask):
