@@ -179,7 +179,8 @@ def test_the_order_of_the_keys_changes_nothing(name, seed):
 def test_what_stands_before_the_names_and_beside_the_module_changes_nothing(name):
     read, held, layer, dot = READERS[name]
     inside = {f"a{dot}model{dot}{key}": a for key, a in held.items()}
-    assert_same(read(inside | {f"a{dot}mlp{dot}kernel": np.array(["text"]), "step": 3}), layer)
+    lookalike = {f"not_{key}": a + 1 for key, a in held.items()}  # a name is whole, or follows a dot
+    assert_same(read(inside | lookalike | {f"a{dot}mlp{dot}kernel": np.array(["text"]), "step": 3}), layer)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -345,6 +346,7 @@ REFUSED = {
     "infinity": (changed("gpt2", "h.0.attn.c_proj.bias", np.full(6, -np.inf)), ValueError, ["c_proj.bias (6,)"]),
     "no layer": (lambda: interop.to_torch(TORCH), TypeError, ["layer", "MultiHeadAttention", "dict"]),
     "own d_v": (lambda: interop.to_torch(OWN_WIDTHS), ValueError, ["d_v = d_model / num_heads", "d_k=2", "d_v=5"]),
+    "narrow values": (lambda: interop.to_torch(make_layer(3, 2, 1, (6, 6, 6), 6)), ValueError, ["d_k=2, d_v=1"]),
     "narrow heads": (
         lambda: interop.to_torch(make_layer(2, 1, 1, (6, 6, 6), 6)),
         ValueError,
