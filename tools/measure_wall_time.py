@@ -18,7 +18,8 @@ from time import perf_counter
 
 import numpy as np
 
-from mha import examples, merge_heads, softmax, split_heads
+from mha import examples, merge_heads, split_heads
+from mha.attention import blocks, softmax_in_place
 from mha.multihead import project
 
 TARGET = Path(__file__).parents[1] / "book" / "data" / "wall_time.json"
@@ -40,20 +41,27 @@ def tokens(n, d_model=D_MODEL):
 
 
 def timed_steps(layer, x):
-    """(output, {step: seconds}) of one pass, step by step as the layer computes it."""
-    times = [perf_counter()]
-    q, k, v = (split_heads(project(x, W, None), layer.num_heads) for W in (layer.W_q, layer.W_k, layer.W_v))
-    times.append(perf_counter())
-    scores = q @ k.swapaxes(-1, -2) * layer.scale
-    times.append(perf_counter())
-    weights = softmax(scores)
-    times.append(perf_counter())
-    heads = weights @ v
-    times.append(perf_counter())
-    output = project(merge_heads(heads), layer.W_o, None)
-    times.append(perf_counter())
-    into, *middle, out = np.diff(times).tolist()
-    return output, dict(zip(STEPS, (into + out, *middle)))
+    """(output, {step: seconds}) of one pass, step by step and block after block, as the layer computes it."""
+    spent = dict.fromkeys(STEPS, 0.0)
+
+    def timed(step, f, *arguments):
+        start = perf_counter()
+        result = f(*arguments)
+        spent[step] += perf_counter() - start
+        return result
+
+    def into(W):
+        return split_heads(project(x, W, None), layer.num_heads)
+
+    q, k, v = (timed("projections", into, W) for W in (layer.W_q, layer.W_k, layer.W_v))
+    q = timed("scores", np.multiply, q, np.float32(layer.scale))
+    heads = np.empty(q.swapaxes(-2, -3).shape, np.float32).swapaxes(-2, -3)
+    for queries in blocks(*q.shape[:-1], len(x)):
+        scores = timed("scores", np.matmul, q[queries], k[queries[:1]].swapaxes(-1, -2))
+        weights = timed("softmax", softmax_in_place, scores)
+        heads[queries] = timed("weighted sums", np.matmul, weights, v[queries[:1]])
+    output = timed("projections", lambda: project(merge_heads(heads), layer.W_o, None))
+    return output, spent
 
 
 def timed_whole(layer, x):
