@@ -31,14 +31,11 @@ def softmax(scores, axis=-1):
 
 def softmax_in_place(scores):
     """softmax of a checked array along its last axis, written over it."""
-    # Subtracting the maximum leaves softmax unchanged and keeps exp finite.
-    peak = scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    peak[peak == -np.inf] = 0  # a row of only -inf has nothing to subtract
-    scores -= peak
+    # Subtracting the maximum leaves softmax unchanged and keeps exp finite; `initial` is that of a row of only -inf.
+    scores -= scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
     np.exp(scores, out=scores)
     total = scores @ np.ones((scores.shape[-1], 1), scores.dtype)  # a sum, but quicker than .sum()
-    total[total == 0] = 1  # zeros stay zeros
-    scores *= 1 / total
+    scores *= 1 / np.maximum(total, 1)  # at least exp(0), but 0 in a row of only -inf: zeros stay zeros
     return scores
 
 

@@ -67,8 +67,11 @@ def floats(name, value, *, axes=0):
 
 def working(*arrays):
     """(arrays ready to compute with, dtype of the result): float16 is computed in float32."""
-    result = np.result_type(*{a.dtype for a in arrays if a is not None})
-    compute = np.float32 if result == np.float16 else result
+    dtypes = {a.dtype for a in arrays if a is not None}
+    result = np.result_type(*dtypes)
+    compute = np.dtype(np.float32) if result == np.float16 else result
+    if dtypes == {compute}:
+        return arrays, result
     return [a if a is None else a.astype(compute, copy=False) for a in arrays], result
 
 
