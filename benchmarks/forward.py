@@ -144,12 +144,15 @@ def draw(rows):
         for i, (d_model, num_heads) in enumerate(SIZES[:4]):
             shown = [value(row) for row in rows if (row["d_model"], row["h"]) == (d_model, num_heads)]
             ax.plot(LENGTHS, shown, marker="osD^"[i], label=f"d_model = {d_model}, h = {num_heads}")
-        ax.set(xlabel="n", ylabel=name, xscale="log", ylim=(0, None))
-        ax.set_xticks(LENGTHS, LENGTHS)
+        ax.set(xlabel="n", ylabel=name, xscale="log")
+        ax.set_xticks(LENGTHS, [n if n != 1024 else "" for n in LENGTHS])
         ax.minorticks_off()
         if "mha /" in name:
             ax.axhline(1, color="grey", linewidth=1, linestyle="--")
-    panels[2].set(yscale="log", ylim=(10, None))
+            ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
+    panels[2].set_yscale("log")
+    panels[2].set_yticks([20, 50, 100, 200, 500, 1000], [20, 50, 100, 200, 500, 1000])
+    panels[2].minorticks_off()
     panels[0].legend(fontsize=8, frameon=False)
     panels[0].figure.savefig(FIGURE, metadata={"Software": None})
 
