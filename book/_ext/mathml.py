@@ -41,7 +41,8 @@ class Numbers(SphinxTransform):
             found = TAG.search(node.astext())
             if found:
                 tex = TAG.sub("", node.astext())
-                node.children = [nodes.Text(tex)]
+                node.clear()
+                node += nodes.Text(tex)
                 node["tag"], place = found[1], anchor(found[1])
                 node["ids"].append(place)
                 slugs[place] = (node.line, place, f"equation {found[1]}")
