@@ -16,7 +16,7 @@ from refresh_book import normalise, text_of
 NUMBERED = [path for path in NOTEBOOKS if re.match(r"\d\d_", path.name)]
 CHAPTERS = [path for path in NUMBERED if path.stem != "14_mock_exam"]  # which is all questions
 BUILDING = [path for path in CHAPTERS if path.name < "08"]
-MORE_EXERCISES = ("12_exam_traps", "13_coding_traps")  # these are made of them
+MORE_EXERCISES = ("12_exam_traps",)  # it is made of them
 by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 by_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
 STALE = "run `make refresh` and commit what it changes"
@@ -158,3 +158,21 @@ def test_toc_lists_every_chapter():
     toc = (BOOK.parent / "_toc.yml").read_text(encoding="utf-8")
     for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
         assert f"book/{path.stem}\n" in toc, f"{path.name} is in no part of _toc.yml"
+
+
+def test_front_page_leads_to_every_page():
+    words = text(BOOK / "index.ipynb").split("## The chapters")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", words, re.M)
+    assert len(listed) == len(set(listed))
+    pages = {path.name for path in [*NOTEBOOKS, *BOOK.glob("*.md")]} - {"index.ipynb"}
+    assert set(listed) == pages
+    assert [page for page in listed if page in {p.name for p in NUMBERED}] == [p.name for p in NUMBERED]
+
+
+def test_front_page_says_truly_which_chapters_have_exercises():
+    words = text(BOOK / "index.ipynb")
+    made_of_them = [p for p in WITH_EXERCISES if p.stem in MORE_EXERCISES]
+    assert "Most chapters end in exercises" in words and len(WITH_EXERCISES) > len(NUMBERED) / 2
+    assert "One chapter is made of exercises" in words and len(made_of_them) == 1
+    for path in made_of_them:
+        assert len(exercises_of(path)) > 4

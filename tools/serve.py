@@ -4,11 +4,26 @@ import functools
 import http.server
 import signal
 import sys
+from pathlib import Path
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder, and its 404.html where there is none, as hosts of static sites do."""
+
     def log_message(self, *args):
         pass
+
+    def send_error(self, code, message=None, explain=None):
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.is_file():
+            return super().send_error(code, message, explain)
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
 
 def server(folder, port):
