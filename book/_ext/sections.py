@@ -17,8 +17,51 @@ class English(SearchEnglish):
     """Words that a question has and its answer need not have are left out, in the index and in the question."""
 
     stopwords = SearchEnglish.stopwords | set(
-        """about all am any been can could did do does don from had has have how i its just me must my need our
-        should so than them too us we were what when where which while who whose why would you your""".split()
+        [
+            "about",
+            "all",
+            "am",
+            "any",
+            "been",
+            "can",
+            "could",
+            "did",
+            "do",
+            "does",
+            "don",
+            "from",
+            "had",
+            "has",
+            "have",
+            "how",
+            "i",
+            "its",
+            "just",
+            "me",
+            "must",
+            "my",
+            "need",
+            "our",
+            "should",
+            "so",
+            "than",
+            "them",
+            "too",
+            "us",
+            "we",
+            "were",
+            "what",
+            "when",
+            "where",
+            "which",
+            "while",
+            "who",
+            "whose",
+            "why",
+            "would",
+            "you",
+            "your",
+        ]
     )
 
 
