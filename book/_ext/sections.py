@@ -13,56 +13,17 @@ from sphinx.search.en import SearchEnglish
 PAGES = search.IndexBuilder
 
 
-class English(SearchEnglish):
-    """Words that a question has and its answer need not have are left out, in the index and in the question."""
+# Words that a question has and its answer need not have, beside Sphinx's own.
+ASKING = """
+about all am any been can could did do does don from had has have how i its just many me much must my need our
+should so than them too us we were what when where which while who whose why would you your
+"""
 
-    stopwords = SearchEnglish.stopwords | set(
-        [
-            "about",
-            "all",
-            "am",
-            "any",
-            "been",
-            "can",
-            "could",
-            "did",
-            "do",
-            "does",
-            "don",
-            "from",
-            "had",
-            "has",
-            "have",
-            "how",
-            "i",
-            "its",
-            "just",
-            "me",
-            "must",
-            "my",
-            "need",
-            "our",
-            "should",
-            "so",
-            "than",
-            "them",
-            "too",
-            "us",
-            "we",
-            "were",
-            "what",
-            "when",
-            "where",
-            "which",
-            "while",
-            "who",
-            "whose",
-            "why",
-            "would",
-            "you",
-            "your",
-        ]
-    )
+
+class English(SearchEnglish):
+    """English without the words that only ask, in the index and in the question."""
+
+    stopwords = SearchEnglish.stopwords | set(ASKING.split())
 
 
 class Sections(PAGES):

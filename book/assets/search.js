@@ -33,6 +33,6 @@ queueMicrotask(() => {
         return n === most && [page, titles[i], place ? `#${place}` : "", null, score, filenames[i]];
       })
       .filter(Boolean)
-      .sort((a, b) => a[4] - b[4]); // the best is shown first, from the end
+      .sort((a, b) => a[4] - b[4] || b[1].length - a[1].length); // the best is shown first, from the end
   };
 });
