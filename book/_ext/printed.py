@@ -1,14 +1,20 @@
-"""A chapter's printed end: the answers to its questions, which on the screen stand folded below them."""
+"""A page on paper: in the light theme, and with the answers to its questions at its end."""
 
 import re
 from pathlib import Path
 
 FOLDED = re.compile(r"<details><summary>Answers</summary>(<ol>.*?</ol>)</details>", re.S)
 END = re.compile(r"(</article>)(?!.*</article>)", re.S)
+LIGHT = """<script>(() => {
+  const { dataset } = document.documentElement;
+  addEventListener("beforeprint", () => { dataset.onScreen = dataset.theme; dataset.theme = "light"; });
+  addEventListener("afterprint", () => { dataset.theme = dataset.onScreen; });
+})()</script>
+"""
 
 
 def with_answers(page):
-    """The page with the quizzes' answers at its end, shown in print alone."""
+    """The page with the quizzes' answers at its end; book.css shows them in print alone."""
     found = FOLDED.findall(page)
     if not found:
         return page
@@ -21,7 +27,7 @@ def finish(app, exception):
         return
     for path in Path(app.outdir).rglob("*.html"):
         page = path.read_text(encoding="utf-8")
-        path.write_text(with_answers(page), encoding="utf-8")
+        path.write_text(with_answers(page).replace("</body>", LIGHT + "</body>", 1), encoding="utf-8")
 
 
 def setup(app):
