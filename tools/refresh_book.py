@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 
 import nbformat
+import yaml
 from nbclient import NotebookClient
 
 BOOK = Path(__file__).parents[1] / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+from publish import colab_cell
+
 WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -29,6 +33,23 @@ def normalise(notebook):
     return notebook
 
 
+def for_colab():
+    """The code that _config.yml's repository asks for, so that the notebooks run on Colab; "" if it names none."""
+    repository = yaml.safe_load((BOOK.parent / "_config.yml").read_text(encoding="utf-8"))["repository"]
+    return colab_cell(repository["url"], repository["branch"])
+
+
+def with_colab(notebook, code):
+    """That code as the first code cell, not shown on the site; no such cell where there is no such code."""
+    cells = [cell for cell in notebook.cells if cell.get("id") != "colab"]
+    if code:
+        first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
+        metadata = {"tags": ["remove-cell"], "jupyter": {"source_hidden": True}}
+        cells.insert(first, nbformat.v4.new_code_cell(code, id="colab", metadata=metadata))
+    notebook.cells = cells
+    return notebook
+
+
 def text_of(notebook):
     """The notebook as it stands on disk."""
     return nbformat.writes(notebook, version=4) + "\n"
@@ -37,7 +58,7 @@ def text_of(notebook):
 def refresh(path):
     """Execute one notebook and write it back; True if its bytes changed."""
     before = path.read_text(encoding="utf-8")
-    notebook = nbformat.reads(before, as_version=4)
+    notebook = with_colab(nbformat.reads(before, as_version=4), for_colab())
     NotebookClient(
         notebook,
         timeout=120,

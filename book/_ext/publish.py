@@ -83,7 +83,6 @@ def colab_cell(repository, branch):
     if not parts or parts[0] != "github.com":
         return ""
     _, owner, name = parts
-    clone = f"git clone --quiet --depth 1 --branch {branch} https://github.com/{owner}/{name} /content/{name}"
     return f'''\
 import os
 import sys
@@ -91,10 +90,12 @@ import sys
 if "google.colab" in sys.modules:  # Colab has neither the package nor the stored results
     from google.colab import output
 
-    if not os.path.exists("/content/{name}"):
-        get_ipython().system("{clone}")
-        get_ipython().system("pip install --quiet '/content/{name}[book]' tqdm")
-    os.chdir("/content/{name}/book")
+    source = "https://github.com/{owner}/{name}"
+    folder, branch = "/content/mha-book", "{branch}"
+    if not os.path.exists(folder):
+        get_ipython().system(f"git clone --quiet --depth 1 --branch {{branch}} {{source}} {{folder}}")
+        get_ipython().system(f"pip install --quiet '{{folder}}[book]' tqdm")
+    os.chdir(f"{{folder}}/book")
     output.enable_custom_widget_manager()'''
 
 
