@@ -124,7 +124,7 @@ def budget_of_many_signals(m, n):
     scores = np.zeros(n)
     scores[:m] = 40
     return number(
-        f"One head adds up {m} signals. Each gives the same very large score to one of {n} keys, to a different one "
+        f"One head adds up {m} signals. Each gives a score of 40 to one of {n} keys, to a different one "
         "each time, and 0 to the others. Which weight do the keys that were meant get, to two decimals?",
         float(softmax(scores)[0]),
         digits=2,

@@ -14,7 +14,7 @@ EXACT = 1e-12  # the same arithmetic, up to rounding
 
 
 def diagnose(exercise, seed, found, answer, emptied=True):
-    """The entries (one, a pair, or a decoy) whose values equal the answer's on every probe; () if not just one.
+    """The entries (one, a pair, or a decoy) whose values equal the answer's on every probe; () if not exactly one.
 
     `found` are the answer's outcomes, `emptied` whether an array ran empty in it; the answer itself is run again
     only if it may be a mistake that only raises.

@@ -100,7 +100,7 @@ _TABLE = (
      "What must be added to a score for its weight to be exactly 0?", _MASKS),
     (19, "fill that leaks",
      "You gave forbidden scores a number that is not low enough, as -1e-9 (about 0) or -1e4.",
-     "Forbidden keys keep weight, some always, some only where the allowed scores are very low.",
+     "Forbidden keys keep weight, some always, some only where the allowed scores are far below 0.",
      "Compare your fill with the smallest score that an allowed key can have.", _MASKS),
     (20, "mask times -inf",
      "You multiplied a mask that holds zeros by infinity.",
