@@ -20,6 +20,13 @@ def notebook(path):
     return nbformat.read(path, as_version=4)
 
 
+def markdown(path):
+    """The text of a page: a file of markdown, or a notebook's markdown cells."""
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    return "\n\n".join(cell.source for cell in notebook(path).cells if cell.cell_type == "markdown")
+
+
 def code_cells(path):
     return [cell for cell in notebook(path).cells if cell.cell_type == "code" and cell.source.strip()]
 
