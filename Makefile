@@ -1,11 +1,12 @@
-# make read | test | lab; for teachers: handout; for maintainers: book | check | peers | refresh | data | constraints | clean
+# make read | test | lab; for teachers: handout; for maintainers: book | check | test-oldest | peers | refresh | data | constraints | clean
 PYTHON ?= python3
 VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book lab handout test check peers refresh data constraints clean
+.PHONY: read book lab handout test test-oldest check peers refresh data constraints clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -27,6 +28,10 @@ test: $(VENV)/tester
 	@$(BIN)/python tests/site/browser.py
 	$(BIN)/jupyter-book build . --all -W --keep-going --quiet
 	MHA_STRICT_PRINT=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --nbval --nbval-current-env tests book
+
+# The whole test command on the oldest versions that requirements.txt allows.
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
 check: $(VENV)/tester
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
@@ -62,15 +67,15 @@ $(VENV)/python:
 	@$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 14), "Python 3.11 to 3.13 is needed, not " + sys.version.split()[0] + ": make PYTHON=python3.12 ..."'
 	@$(PYTHON) -m venv $(VENV) && touch $@
 
-$(VENV)/reader: $(VENV)/python requirements.txt constraints.txt pyproject.toml
+$(VENV)/reader: $(VENV)/python requirements.txt $(CONSTRAINTS) pyproject.toml
 	@echo "Installing what the book needs (some 150 MB, once) ..."
-	@$(PIP) install -r requirements.txt -c constraints.txt && touch $@
+	@$(PIP) install -r requirements.txt -c $(CONSTRAINTS) && touch $@
 
 $(VENV)/tester: $(VENV)/reader requirements-test.txt
 	@echo "Installing what the tests need ..."
-	@$(PIP) install -r requirements-test.txt -c constraints.txt
-	@if [ -n "$$CI" ]; then $(PIP) install -r requirements-ci.txt -c constraints.txt; fi
+	@$(PIP) install -r requirements-test.txt -c $(CONSTRAINTS)
+	@if [ -n "$$CI" ]; then $(PIP) install -r requirements-ci.txt -c $(CONSTRAINTS); fi
 	@touch $@
 
 clean:
-	rm -rf _build $(VENV) $(PEERS)
+	rm -rf _build $(VENV) .venv-oldest $(PEERS)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -83,3 +84,15 @@ def test_stored_wall_times_are_whole():
             whole, *parts = found["microseconds"].values()
             assert sum(parts) == pytest.approx(whole, rel=0.15)
             assert found["ratio"] == pytest.approx(whole / by_heads["1"]["microseconds"]["whole"], rel=1e-4)
+
+
+def test_the_oldest_versions_are_the_lower_bounds_of_the_ranges():
+    bounds = re.findall(r"^([\w-]+)>=([\d.]+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M)
+    pinned = dict(
+        re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8"), re.M)
+    )
+    assert list(pinned) == [name for name, _ in bounds]
+    for name, bound in bounds:
+        assert f"{pinned[name]}.".startswith(f"{bound}."), (
+            f"{name}: {pinned[name]} is not the lowest that {bound} allows"
+        )
