@@ -86,22 +86,17 @@ def test_buttons_of_a_notebook_on_github():
 
 def test_buttons_elsewhere():
     assert publish.buttons("", "main", "book/a.ipynb") == []
-    assert [text for text, _ in publish.buttons(GITHUB, "main", "a.md", notebook=False)] == [
-        "Edit this page",
-        "All of the source",
-    ]
-    assert "Run on Colab" not in dict(publish.buttons(GITHUB, "main", "a.ipynb", colab=False))
+    assert [text for text, _ in publish.buttons(GITHUB, "main", "a.md")] == ["Edit this page", "All of the source"]
     found = dict(publish.buttons(GITLAB, "a/branch", "a.ipynb"))
     assert list(found) == ["Run on Binder", "Edit this page", "All of the source"], "Colab opens GitHub's alone"
     assert urlsplit(found["Run on Binder"]).path == "/v2/gl/a-group%2Fyou%2Fthe-book/a%2Fbranch"
     assert found["Edit this page"] == f"{GITLAB}/-/edit/a/branch/a.ipynb"
 
 
-def test_environment_goes_before_the_file():
+def test_host_may_give_the_site_address():
     config = {"html_baseurl": "https://a.example/", "html_theme_options": {"repository_branch": "trunk"}}
     assert publish.settings(config, {}) == ("https://a.example/", "", "trunk")
-    environ = {"SITE_ADDRESS": SITE, "REPOSITORY_ADDRESS": GITHUB}
-    assert publish.settings(config, environ) == (SITE + "/", GITHUB, "trunk")
+    assert publish.settings(config, {"SITE_ADDRESS": SITE}) == (SITE + "/", "", "trunk")
 
 
 # ---- Colab ----

@@ -53,12 +53,8 @@ def repository_parts(text):
     return parts.netloc, found[1], found[2]
 
 
-def buttons(repository, branch, path, *, notebook=True, colab=True):
-    """[(text, address)]: where a page can be run and edited. None without a repository.
-
-    path : the page's source in the repository; notebook : whether it can be run;
-    colab : whether the notebook brings the cell that Colab needs (see `colab_cell`)
-    """
+def buttons(repository, branch, path):
+    """[(text, address)]: where the page with that source in the repository can be run and edited."""
     parts = repository_parts(repository)
     if not parts:
         return []
@@ -66,19 +62,22 @@ def buttons(repository, branch, path, *, notebook=True, colab=True):
     service, edit = HOSTS[host]
     path, ref = quote(path), quote(branch)
     found = []
-    if notebook:
+    if path.endswith(".ipynb"):
         project = f"{owner}/{name}" if service == "gh" else quote(f"{owner}/{name}", safe="")
         lab = quote(f"lab/tree/{path}", safe="")
         where = f"{service}/{project}/{quote(branch, safe='')}"
         found.append(("Run on Binder", f"https://mybinder.org/v2/{where}?urlpath={lab}"))
-        if colab and host == "github.com":
+        if host == "github.com":
             found.append(("Run on Colab", f"https://colab.research.google.com/github/{owner}/{name}/blob/{ref}/{path}"))
     home = f"https://{host}/{owner}/{name}"
     return [*found, ("Edit this page", f"{home}/{edit}/{ref}/{path}"), ("All of the source", home)]
 
 
 def colab_cell(repository, branch):
-    """The code of the cell that lets a notebook run on Colab, or "" where no button leads there."""
+    """The code of the cell with which a notebook runs on Colab, or "" where no button leads there.
+
+    `make refresh` puts it into the notebooks, and a test fails where it is missing.
+    """
     parts = repository_parts(repository)
     if not parts or parts[0] != "github.com":
         return ""
@@ -100,10 +99,10 @@ if "google.colab" in sys.modules:  # Colab has neither the package nor the store
 
 
 def settings(config, environ=os.environ):
-    """(site address, repository, branch): _config.yml's, or the environment's, as a host that knows them gives them."""
+    """(site address, repository, branch): _config.yml's; a host that knows the site's address may give it."""
     theme = config["html_theme_options"]
     site = site_address(environ.get("SITE_ADDRESS") or config["html_baseurl"] or "")
-    repository = environ.get("REPOSITORY_ADDRESS") or theme.get("repository_url") or ""
+    repository = theme.get("repository_url") or ""
     repository_parts(repository)
     return site, repository, theme.get("repository_branch") or "main"
 
@@ -183,22 +182,12 @@ def describe(app, pagename, templatename, context, doctree):
         address = context["pathto"](f"_static/icon-{size}.png", 1)
         tags += f'<link rel="{relation}" sizes="{size}x{size}" href="{html.escape(address)}"/>\n'
     context["metatags"] = context.get("metatags", "") + tags
-    source = Path(app.env.doc2path(pagename)) if doctree is not None else None
-    if source and repository:
-        notebook = source.suffix == ".ipynb"
-        path = source.relative_to(app.srcdir).as_posix()
-        colab = notebook and colab_cell(repository, branch) in stored_sources(source)
-        found = buttons(repository, branch, path, notebook=notebook, colab=colab)
+    if doctree is not None and repository:
+        path = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
+        found = buttons(repository, branch, path)
         links = [{"type": "link", "text": text, "tooltip": text, "url": address} for text, address in found]
         group = {"type": "group", "icon": "fas fa-external-link-alt", "label": "elsewhere-buttons"}
         context["header_buttons"].append(group | {"tooltip": "Run or edit this page", "buttons": links})
-
-
-def stored_sources(path):
-    """The sources of a notebook's cells."""
-    import nbformat
-
-    return {cell.source for cell in nbformat.read(path, as_version=4).cells}
 
 
 def finish(app, exception):
