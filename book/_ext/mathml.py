@@ -61,7 +61,7 @@ def converter():
 
 def mathml(node, *, display):
     """The MathML of a formula's node; its TeX as code, with a warning, where it can't be read."""
-    tex = node.astext()
+    tex = node.astext().replace(r"\!\left", r"\left")  # that space is MathJax's, not MathML's
     try:
         return in_ink(json.loads(converter()(tex, display)))
     except quickjs.JSException as problem:
