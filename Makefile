@@ -1,4 +1,4 @@
-# make read | test | lab; for teachers: handout; for maintainers: book | check | test-oldest | peers | refresh | data | constraints | clean
+# make read | test | lab; for teachers: handout; on paper: pdf; for maintainers: book | check | test-oldest | peers | refresh | data | constraints | clean
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book lab handout test test-oldest check peers refresh data constraints clean
+.PHONY: read book lab handout pdf test test-oldest check peers refresh data constraints clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -19,6 +19,11 @@ book: $(VENV)/reader
 
 lab: $(VENV)/reader
 	$(BIN)/jupyter lab --ServerApp.root_dir=book
+
+# The built book as one PDF, by the browser that the tests drive.
+pdf: $(VENV)/tester book
+	@$(BIN)/python tests/site/browser.py
+	@$(BIN)/python tools/make_pdf.py _build/html _build/book.pdf
 
 # make handout SEED=7 POINTS=3
 handout: $(VENV)/reader

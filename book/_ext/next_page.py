@@ -1,4 +1,4 @@
-"""Under "previous" and "next" stands what that page settles, as the table on the front page says it."""
+"""Under "previous" and "next" stands what that page settles, or what it is for, as the front page's tables say it."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import nbformat
 
 BOOK = Path(__file__).parents[1]
-ROW = re.compile(r"^\| \[[^]]*\]\((\w+)\.(?:ipynb|md)\) \| ([^|]*\?) \|", re.M)
+ROW = re.compile(r"^\| \[[^]]*\]\((\w+)\.(?:ipynb|md)\) \| ([^|]+) \|", re.M)
 
 
 def questions():
-    """{page: the question it settles} from the table in index.ipynb, formulas as text."""
+    """{page: what it settles} from the tables in index.ipynb, formulas as text."""
     cells = nbformat.read(BOOK / "index.ipynb", as_version=4).cells
     rows = ROW.findall("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
     return {f"book/{page}": re.sub(r"[${}]", "", question) for page, question in rows}

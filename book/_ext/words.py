@@ -14,7 +14,7 @@ from sphinx import addnodes
 PAGE = "book/glossary"
 # Regular expressions without groups. An empty one: the term stands in formulas and code only.
 FORMS = {
-    "block": "(?<=is one )block|Transformer[’']s block",
+    "block": "block",
     "d_model": "",
     "grouped heads": "grouped heads|grouped-query attention|grouped-query",
     "head width": "head width|heads?[’'] width|width of (?:a|one) head",
