@@ -4,7 +4,7 @@ Temml (one vendored JavaScript file) runs inside Python. A formula that it can't
 
 A key formula says its own number, `\\tag{1.1}`: JupyterLab shows that as it stands. Here the formula also
 becomes a place, so that `[equation 1.1](01_single_head.ipynb#eq-1-1)` leads to it. What is written in a
-head's colour, `\\textcolor{#0072b2}{...}`, gets a class: book.css has that colour's ink for each theme.
+head's colour, `\\textcolor{#0072b2}{...}`, gets that colour's ink: book.css has one for each theme.
 """
 
 import html
@@ -70,9 +70,9 @@ def mathml(node, *, display):
 
 
 def in_ink(markup):
-    """Colours of heads as classes, head-1 to head-8."""
+    """Heads' colours as book.css has their ink in each theme."""
     for i, colour in enumerate(HEAD_COLOURS, start=1):
-        markup = re.sub(rf'<mrow style="color: ?{colour};?"', f'<mrow class="head-{i}"', markup)
+        markup = re.sub(rf"color: ?{colour}\b", f"color:var(--head-{i}-ink)", markup)
     return markup
 
 

@@ -44,7 +44,7 @@ def test_heads_have_one_colour_in_text_formulas_and_pictures(open_page, theme):
     for i in (1, 2):
         swatch = page.evaluate(f"getComputedStyle(document.querySelector('span.head-{i}'), '::before').backgroundColor")
         assert swatch == "rgb({}, {}, {})".format(*bytes.fromhex(mha.pictures.HEAD_COLOURS[i - 1][1:]))
-        ink = page.evaluate(f"getComputedStyle(document.querySelector('math .head-{i} mi')).color")
+        ink = page.evaluate(f"getComputedStyle(document.querySelector('math [style*=\"--head-{i}-ink\"]')).color")
         assert contrast(ink, ground) >= 4.5 and ink != page.evaluate("getComputedStyle(document.body).color")
 
 

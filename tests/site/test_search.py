@@ -11,7 +11,7 @@ ASKED = {
     "kv cache": ("book/glossary.html#kv-cache", 1),
     "does h have to divide d_model": ("book/12_exam_traps.html#trap-4-h-must-divide-d-model", 1),
     "what is softmax": ("book/glossary.html#softmax", 1),
-    "fully masked row": ("book/10_masks.html#a-row-that-may-see-nothing", 3),
+    "fully masked row of NaN": ("book/10_masks.html#a-row-that-may-see-nothing", 4),
     "variances": ("book/glossary.html#variance", 1),
 }
 
