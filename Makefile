@@ -38,9 +38,10 @@ test: $(VENV)/tester
 test-oldest:
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
+# The quick one: without the site, without a browser, without what takes seconds by itself.
 check: $(VENV)/tester
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
-	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile tests --ignore=tests/site
+	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile -m 'not slow' tests --ignore=tests/site
 
 # mha.interop beside Keras, Flax and transformers themselves, in an environment of their own.
 PEERS ?= .venv-peers

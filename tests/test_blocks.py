@@ -84,6 +84,7 @@ def masks(draw, lead, q_len, kv_len, rng):
     return np.where(allowed, rng.normal(size=shape), -INF).astype(kind)
 
 
+@pytest.mark.slow  # hundreds of shapes, each in a plain loop
 @settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_any_arrays_agree_with_a_plain_loop(data):
@@ -167,6 +168,7 @@ np.save(sys.stdout.buffer, layer(x))
 """
 
 
+@pytest.mark.slow  # three processes
 def test_the_number_of_threads_changes_nothing():
     outputs = []
     for threads in ("1", "2", "4"):
@@ -189,6 +191,7 @@ def peak(call):
     return most
 
 
+@pytest.mark.slow  # long inputs
 def test_a_call_makes_no_array_of_all_weights():
     layer = MultiHeadAttention.init(16, 4, rng=0)
     x = np.random.default_rng(0).normal(size=(1500, 16))

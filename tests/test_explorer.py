@@ -121,6 +121,7 @@ def test_weights_of_the_wrong_shape_are_refused():
         Explorer({"a": [1]}, lambda a: None)
 
 
+@pytest.mark.slow  # a whole toy Explorer more
 def test_own_sentence_is_added_with_all_its_states():
     widget = toy_explorer()
     reply = widget._with_sentence("  Cats   chase mice ")
@@ -150,6 +151,7 @@ def test_odd_sentences_get_a_clear_message(sentence, words):
     assert widget.data is before
 
 
+@pytest.mark.slow  # a whole toy Explorer for each
 def test_hostile_sentence_is_only_text():
     hostile = "<img src=x onerror=alert(1)>"
     widget = toy_explorer()
@@ -157,6 +159,7 @@ def test_hostile_sentence_is_only_text():
     assert "<img" not in widget.still and "<img" not in explorer.still(explorer.toy_view(hostile, 32, 4, False))
 
 
+@pytest.mark.slow  # a whole toy Explorer twice
 def test_still_and_text_are_the_same_each_time(toy):
     bundle, _ = toy._repr_mimebundle_()
     again, _ = toy_explorer()._repr_mimebundle_()

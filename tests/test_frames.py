@@ -117,6 +117,7 @@ def test_budget_says_what_to_cut():
     frames({"a": [1, 2], "b": range(30)}, picture)
 
 
+@pytest.mark.slow  # runs the code of every chapter
 @pytest.mark.parametrize(("path", "k"), WIDGETS, ids=WIDGET_NAMES)
 def test_render_over_its_whole_grid(path, k):
     controls, render, _ = widgets(path)[k]
@@ -136,6 +137,7 @@ def test_render_over_its_whole_grid(path, k):
     assert drawn
 
 
+@pytest.mark.slow  # runs the code of every chapter
 def test_every_notebook_widget_is_found():
     assert all(len(widgets(path)) > k for path, k in WIDGETS)
     assert len(WIDGETS) >= 5

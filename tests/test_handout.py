@@ -131,12 +131,14 @@ def marks(course):
     return found, "".join(p.read_text(encoding="utf-8") for p in sorted((course / "feedback/mistaken").rglob("*.html")))
 
 
+@pytest.mark.slow  # nbgrader grades four students
 def test_nbgrader_gives_nothing_for_blank_and_all_for_solutions(marks):
     scores, _ = marks
     assert scores["blank"] == scores["cleared"] == dict.fromkeys(exercises(), 0)
     assert scores["solved"] == dict.fromkeys(exercises(), POINTS)
 
 
+@pytest.mark.slow  # nbgrader grades four students
 def test_one_mistake_loses_its_exercise_alone_and_is_named(marks):
     scores, feedback = marks
     assert scores["mistaken"] == scores["solved"] | {"split": 0}

@@ -334,6 +334,7 @@ def test_stored_table_is_whole():
             assert str(line["lr"]) == best[0]
 
 
+@pytest.mark.slow  # trains as long as the stored run did
 @pytest.mark.parametrize(("h", "seed"), [(1, 0), (4, 7)])
 def test_a_stored_run_comes_out_again(h, seed):
     line = next(line for line in training.stored()["table"] if line["h"] == h)

@@ -258,6 +258,7 @@ def test_softmax_is_not_saturated(name):
 # ---- kill matrix and pairs --------------------------------------------------------------------
 
 
+@pytest.mark.slow  # every wrong program on every input
 def test_kill_matrix_has_no_survivor_and_no_confusion():
     matrix = kill_matrix(seed=3)
     assert not matrix.survivors and not matrix.confusions
@@ -331,6 +332,7 @@ def test_pairs_are_computed_and_named():
     assert "mistake 7" in str(verdict) and "mistake 26" in str(verdict)
 
 
+@pytest.mark.slow  # every pair of mistakes
 @pytest.mark.parametrize("name", ["attention", "grouped", "packed", "project", "padding", "parameters"])
 def test_a_pair_is_never_named_as_something_else(name):
     """Two mistakes are named as both, as one of them where it hides the other, or not at all.
@@ -558,6 +560,7 @@ def test_several_arrays_as_tuple_list_or_one_array():
         assert check("packed", lambda *args, wrap=wrap: wrap(answer(*args))).ok
 
 
+@pytest.mark.slow  # every exercise in torch
 def test_tensors_of_torch():
     torch = pytest.importorskip("torch")
 
