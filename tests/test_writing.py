@@ -20,7 +20,7 @@ FILLER = re.compile(
 AMERICAN = re.compile(
     r"\b(?<!-)(?:(?:re)?color(?:s|ed|ing)?(?!:)|behaviors?|favor(?:s|ed|ite)?|neighbor(?:s|ing)?|"
     r"label(?:ed|ing)|model(?:ed|ing)|cancel(?:ed|ing)|center(?:s|ed)?|gray|catalogs?|analyz(?:e|es|ed|ing)|judgment|"
-    r"artifacts?|defense|fulfill|toward|(?!resiz|siz|priz|seiz)\w{2,}iz(?:e|es|ed|ing|ations?))\b",
+    r"artifacts?|defense|fulfill|toward|(?!(?:re|p)?[rs]e?iz[ei])\w{2,}iz(?:e|es|ed|ing|ations?))\b",
     re.I,
 )
 
