@@ -27,7 +27,7 @@ from pypdf.generic import ArrayObject, FloatObject, NameObject, NullObject
 
 FIRST = "book/index.html"
 FLAGS = "--no-sandbox --disable-gpu --no-first-run --disable-background-networking"
-PAPER = {"format": "A4", "print_background": True, "prefer_css_page_size": True, "tagged": True}
+PAPER = {"format": "A4", "print_background": True, "prefer_css_page_size": True, "tagged": False}
 # Folded solutions go to the chapter's end, as the answers do. Every place that a link of the book names is
 # named by a link on its own page as well: so the browser writes down where it is.
 ARRANGE = """([places, title]) => {
@@ -205,6 +205,7 @@ def make(site, out):
             annotation[NameObject("/Dest")] = tops.get(goal, first[goal[0]])
             kept.append(reference)
             links += 1
+        sheet.compress_content_streams()
         if kept:
             sheet[NameObject("/Annots")] = kept
     book.root_object.pop("/Dests", None)
