@@ -112,6 +112,7 @@ def on_colab(code, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", colab)
     shell = types.SimpleNamespace(system=commands.append)
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (folder / "mha-book/book").mkdir(parents=True, exist_ok=True)
     exec(code.replace("/content", str(folder)), {"get_ipython": lambda: shell})
     return commands, asked
@@ -123,7 +124,7 @@ def test_colab_cell_fetches_the_book_once(tmp_path, monkeypatch):
     commands, asked = on_colab(absent, tmp_path, monkeypatch)
     assert commands[0] == f"git clone --quiet --depth 1 --branch main {GITHUB} {tmp_path}/mha-book"
     assert commands[1] == f"pip install --quiet '{tmp_path}/mha-book[book]' tqdm" and asked == ["widgets"]
-    assert Path.cwd() == tmp_path / "mha-book/book", "stored results are read from there"
+    assert Path.cwd() == tmp_path / "mha-book/book" and sys.path[0] == f"{tmp_path}/mha-book"
     assert on_colab(code, tmp_path, monkeypatch) == ([], ["widgets"])
 
 

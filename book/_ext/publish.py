@@ -95,6 +95,7 @@ if "google.colab" in sys.modules:  # Colab has neither the package nor the store
         get_ipython().system(f"git clone --quiet --depth 1 --branch {{branch}} {{source}} {{folder}}")
         get_ipython().system(f"pip install --quiet '{{folder}}[book]' tqdm")
     os.chdir(f"{{folder}}/book")
+    sys.path.insert(0, folder)  # the package reads its stored results beside itself
     output.enable_custom_widget_manager()'''
 
 
