@@ -97,7 +97,9 @@ def test_cells_are_short(path):
 def test_every_plot_has_a_text_alternative(path):
     for cell in code_cells(path):
         if any("image/png" in o.get("data", {}) for o in cell.outputs):
-            assert len(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")) > 20, cell.source
+            assert len(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")) > 20, (
+                f'no text alternative: put {{"mystnb": {{"image": {{"alt": "..."}}}}}} into the metadata of\n{cell.source}'
+            )
 
 
 @by_chapter
@@ -136,7 +138,8 @@ def test_chapter_has_its_exercises(path):
 def test_exercise_is_statement_stub_verdict_and_folded_solution(path, name, cells):
     statement, stub, verdict, solution = cells
     asked, function = exercise(name), exercise(name).call.split("(")[0]
-    assert statement.source.startswith(f"### Exercise: {asked.title}\n\n") and asked.chapter == path.stem
+    assert asked.chapter == path.stem, f"{name} stands in {asked.chapter}: each exercise in one chapter"
+    assert statement.source.startswith(f"### Exercise: {asked.title}\n\n")
     assert [c.id for c in cells] == [f"ex-{name}{part}" for part in ("", "-stub", "-check", "-solution")]
     assert [c.metadata.get("tags") for c in cells[1:]] == [["exercise"], ["verdict"], ["solution", "hide-cell"]]
     assert ast.dump(ast.parse(stub.source)) == ast.dump(ast.parse(asked.stub)) and "# your code" in stub.source

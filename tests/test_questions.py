@@ -35,7 +35,7 @@ def test_variants_are_sound(question):
     assert {a.kind for a in variants} == {question.kind} <= set(KINDS)
     assert len({a.text for a in variants}) == len(variants), "two variants with one text"
     for asked in variants:
-        assert len(asked.options) >= 3
+        assert len(asked.options) >= 3, f"{question.name} needs two wrong options or more"
         said = [asked.text, asked.answer, *(words for o in asked.options for words in (o.text, o.name, o.why))]
         said += [words for rule in asked.rules for words in rule[2:]]
         for words in said:
@@ -99,7 +99,7 @@ def test_there_are_enough_of_each_sort():
     kinds = Counter(q.kind for q in QUESTIONS)
     assert set(traps) == set(TRAPS)
     assert all(traps[trap] >= 6 for trap in range(1, 6)), traps
-    assert all(count >= 4 for count in chapters.values()), chapters
+    assert all(count >= 4 for count in chapters.values()), f"four questions a chapter: {chapters}"
     assert len(chapters) >= 9
     assert all(kinds[kind] >= 5 for kind in ("one", "many", "number", "shape")) and kinds["order"] >= 3, kinds
 
