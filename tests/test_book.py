@@ -98,7 +98,7 @@ def test_every_plot_has_a_text_alternative(path):
     for cell in code_cells(path):
         if any("image/png" in o.get("data", {}) for o in cell.outputs):
             assert len(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")) > 20, (
-                f'no text alternative: put {{"mystnb": {{"image": {{"alt": "..."}}}}}} into the metadata of\n{cell.source}'
+                f'put {{"mystnb": {{"image": {{"alt": "what it shows"}}}}}} into the metadata of\n{cell.source}'
             )
 
 
