@@ -39,7 +39,7 @@ def test_a_printed_chapter_is_whole(open_page, path):
     ):
         assert page.locator(f"{hidden}:visible").count() == 0, hidden
     for seen in (
-        "h1",
+        "article h1",
         "article .cell_output img",
         ".mha-widget svg, .mha-widget canvas",
         "aside.margin",
