@@ -90,10 +90,11 @@ def test_no_mistake_is_near_the_tolerance(name):
 # ---- the table ------------------------------------------------------------------------------
 
 
-def test_all_35_mistakes_are_there_and_each_is_listed_by_an_exercise():
-    assert sorted(MISTAKES) == list(range(1, 36))
-    assert {number for name in NAMES for number in exercise(name).mistakes} == set(MISTAKES)
-    assert len({m.name for m in MISTAKES.values()}) == 35
+def test_mistakes_are_counted_from_1_and_each_is_listed_by_an_exercise():
+    assert len(MISTAKES) >= 35 and sorted(MISTAKES) == list(range(1, len(MISTAKES) + 1))
+    lost = set(MISTAKES) - {number for name in NAMES for number in exercise(name).mistakes}
+    assert not lost, f"no exercise has a wrong program that shows mistake {lost}"
+    assert len({m.name for m in MISTAKES.values()}) == len(MISTAKES)
     assert all(m.did and m.shows and m.look and m.chapter for m in MISTAKES.values())
 
 
