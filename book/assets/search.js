@@ -3,6 +3,10 @@
 // Sphinx puts this in front of its own script, which has then run before a microtask does.
 queueMicrotask(() => {
   const { max, log } = Math;
+  const plain = Search.htmlToText;
+
+  // A formula is said once: its TeX, which stands beside it, is left out of a summary.
+  Search.htmlToText = (page, place) => plain(page.replace(/<annotation[^]*?<\/annotation>/g, ""), place);
 
   function alike(index, word) {
     if (Object.hasOwn(index, word)) return [word];

@@ -24,6 +24,12 @@ def test_a_page_shows_its_equations_numbers_and_reaches_those_it_names(open_page
         assert re.search(r"[\d.]+$", link.text_content())[0] == place.removeprefix("eq-").replace("-", ".")
 
 
+def test_a_wide_equation_begins_at_its_beginning_on_a_phone(open_page):
+    page = open_page("book/05_concat_and_output.html", viewport={"width": 390, "height": 844})
+    frame, formula = (page.locator(at).bounding_box() for at in ("#eq-5-1", "#eq-5-1 > math"))
+    assert formula["width"] > frame["width"] and formula["x"] >= frame["x"]
+
+
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_terms_link_once_to_the_glossary(open_page, path):
     page = open_page(path)

@@ -33,3 +33,9 @@ def test_search_for_nothing_in_the_book_says_so(open_page):
     page = open_page("search.html?q=xyzzy")
     page.get_by_text("did not match any").wait_for(timeout=10_000)
     assert page.locator("#search-results li").count() == 0
+
+
+def test_a_summary_says_a_formula_once(open_page):
+    page = open_page("search.html?q=why+divide+by+square+root")
+    summary = page.locator("#search-results p.context").first
+    assert "square root of dk, and not by dk" in summary.text_content(timeout=10_000)
