@@ -77,7 +77,8 @@ def makers():
 
 @pytest.mark.parametrize("path, maker", list(makers()), ids=lambda value: getattr(value, "name", ""))
 def test_contributing_says_how_a_stored_file_is_made_again(path, maker):
-    assert maker.startswith("copied by hand") or ((ROOT / maker).exists() and Path(maker).name in CONTRIBUTING)
+    known = maker.startswith("copied by hand") or ((ROOT / maker).exists() and Path(maker).name in CONTRIBUTING)
+    assert known, f"CONTRIBUTING.md, Stored results: {maker} is missing, which makes {path.name}"
 
 
 @pytest.mark.parametrize("path", [*CODE, *(ROOT / "mha/widgets").glob("*.js")], ids=lambda p: p.name)
