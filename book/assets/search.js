@@ -13,7 +13,7 @@ queueMicrotask(() => {
     return word.length > 2 ? Object.keys(index).filter((term) => term.includes(word)) : [];
   }
 
-  Search._performSearch = (query, words) => {
+  Search._performSearch = (_query, words) => {
     const { docnames, filenames, titles, terms, titleterms } = Search._index;
     const found = docnames.map(() => ({ words: 0, score: 0 }));
     for (const word of words) {
