@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 ADDRESSES = {"href", "src", "action", "poster", "data"}
-TREES = {"iframe", "object"}
 
 
 class Page(HTMLParser):

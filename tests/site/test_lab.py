@@ -28,7 +28,12 @@ def lab(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--no-browser", "--allow-root", "--IdentityProvider.token=", f"--ServerApp.port={port}"]
-    options += [f"--ServerApp.root_dir={folder}", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=none", "--expose-app-in-browser"]
+    options += [
+        f"--ServerApp.root_dir={folder}",
+        "--ServerApp.ip=127.0.0.1",
+        "--LabApp.news_url=none",
+        "--expose-app-in-browser",
+    ]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
