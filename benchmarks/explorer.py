@@ -64,11 +64,12 @@ def page(widget):
     """A page with that one widget, as the book's build makes it."""
     names = ("_esm", "_css", "data", "place", "token", "name", "parts", "still")
     states = {"one": {"kind": "AnyModel"} | {name: getattr(widget, name) for name in names}}
-    states["one"]["_esm"], states["one"]["_css"] = str(widget._esm), str(widget._css)
-    carried = json.dumps(states).replace("</", "<\\/")
+    states["one"]["_esm"], states["one"]["_css"] = 0, 1
+    texts = [str(widget._esm), str(widget._css)]
+    carried = json.dumps({"texts": texts, "models": states}).replace("</", "<\\/")
     return (
-        '<meta charset="utf-8"><div class="mha-widget" data-model="one"><div class="mha-still"></div></div>'
-        f'<script type="application/json" id="mha-widgets">{carried}</script>'
+        '<meta charset="utf-8"><div class="mha-widget mha-any" data-model="one"><div class="mha-still"></div></div>'
+        f"<script>globalThis.mhaWidgets = {carried}</script>"
         '<script src="widgets.js"></script>'
     )
 

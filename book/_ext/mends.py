@@ -41,7 +41,37 @@ def mark_no_pictures(app, exception):
     script.write_text(text.replace(old, new), encoding="utf-8")
 
 
+# The theme lets wide code and tables take the focus, so that they scroll by keyboard: tabindex 0 where they are
+# wider than their frame, else -1. It looks when the page is loaded or resized; what was folded away then had no
+# width, and stays out of reach when it is unfolded.
+LOOK_AGAIN = """
+for (const event of ["toggle", "click"]) addEventListener(event, ({ target }) => {
+  if (event === "toggle" || target.closest?.(".toggle-button, .admonition-title")) dispatchEvent(new Event("resize"));
+}, true);
+"""
+
+# The theme takes the outline from its buttons and from the buttons that unfold, and shows nothing else where the focus
+# is; and it moves things also where a reader asks for less motion.
+STYLES = """
+.bd-header button:focus-visible, .bd-header-article button:focus-visible, .toggle-button:focus-visible {
+  outline: 3px solid var(--pst-color-primary) !important; outline-offset: -1px;
+}
+@media (prefers-reduced-motion: reduce) {
+  *, ::before, ::after {
+    animation-duration: 0s !important; animation-iteration-count: 1 !important; transition-duration: 0s !important;
+    scroll-behavior: auto !important;
+  }
+}
+"""
+
+
+def add_styles(app, pagename, templatename, context, doctree):
+    context["metatags"] = f"{context.get('metatags', '')}<style>{STYLES}</style>\n"
+
+
 def setup(app):
     app.connect("build-finished", mark_no_pictures)
+    app.add_js_file(None, body=LOOK_AGAIN)
+    app.connect("html-page-context", add_styles)
     render.coalesce_streams = whole_streams
     return {"parallel_read_safe": True, "parallel_write_safe": True}

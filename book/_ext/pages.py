@@ -1,7 +1,8 @@
 """After the build: each page shows text first, and its widgets without a kernel.
 
-* Widget states are cut down to what assets/widgets.js draws, and stand behind the text.
-* Each widget's first picture is in the page: without JavaScript, in print, until the script runs.
+* Widget states are cut down to what assets/widgets.js draws, and stand in a file beside the page:
+  a script, which a page opened from a folder can load too. It is loaded when a widget comes near.
+* Each widget's first picture is in the page: without JavaScript, in print, until the widget is drawn.
 * The theme's icon script (1.5 MB) goes; its icon font, cut to the icons in use, draws the same.
 """
 
@@ -11,6 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
+from sheets import one_sheet
 from sphinx.errors import ExtensionError
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -28,6 +30,7 @@ KEPT = {
     "DirectionalLinkModel": ["source", "target"],
 }
 NOT_OURS = {"layout", "tabbable", "tooltip", "comm"}  # traits of an anywidget that its script doesn't read
+SHARED = ("_esm", "_css")
 UNDRAWN = {"LayoutModel", "HTMLStyleModel", "SliderStyleModel", "ToggleButtonsStyleModel"}
 UNDRAWN |= {"FloatProgressModel", "ProgressStyleModel"}  # tqdm's: its cell carries the tag remove-output
 CONTROLS = {"SelectionSliderModel", "ToggleButtonsModel"}
@@ -71,28 +74,36 @@ def controls(models, key):
     return (model["kind"] in CONTROLS) + sum(controls(models, child) for child in model.get("children", []))
 
 
-def with_widgets(page):
-    """The page with its widgets' first pictures in place and their states at its end."""
+def with_widgets(page, stem):
+    """The page with its widgets' first pictures in place, and the script with their states ("" if it has none)."""
     found = STATE.search(page)
     if not found:
-        return page
+        return page, ""
     models = slim(json.loads(found[1])["state"])
 
     def view(match):
         key = json.loads(match[2])["model_id"]
         kind = "mha-widget mha-any" if models[key]["kind"] == "AnyModel" else "mha-widget"
+        parts = html.escape(" ".join(models[key].get("parts", [])))
         return (
-            f'<div class="{kind}" data-model="{html.escape(key)}" style="--controls:{controls(models, key)}">'
+            f'<div class="{kind}" data-model="{html.escape(key)}" data-parts="{parts}"'
+            f' style="--controls:{controls(models, key)}">'
             f'<div class="mha-still">{still(models, key)}</div></div>'
         )
 
     page = VIEW.sub(view, STATE.sub("", page))
     # Room for the controls is kept only where a script will draw them.
     page = page.replace("</head>", "<noscript><style>.mha-still{padding-top:0}</style></noscript>\n</head>", 1)
-    states = json.dumps(models, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
-    end = f'<script type="application/json" id="mha-widgets">{states}</script>\n'
-    end += f'<script defer src="{root(page)}_static/widgets.js"></script>\n'
-    return page.replace("</body>", end + "</body>", 1)
+    script = f'<script defer src="{root(page)}_static/widgets.js" data-states="{stem}.widgets.js"></script>\n'
+    return page.replace("</body>", script + "</body>", 1), states(models)
+
+
+def states(models):
+    """The models as a script; a text that several have, as their code, stands in it once."""
+    texts = list(dict.fromkeys(m[name] for m in models.values() for name in SHARED if name in m))
+    short = {k: m | {name: texts.index(m[name]) for name in SHARED if name in m} for k, m in models.items()}
+    data = json.dumps({"texts": texts, "models": short}, separators=(",", ":"), ensure_ascii=False)
+    return f"globalThis.mhaWidgets = {data};\n"
 
 
 def root(page):
@@ -100,26 +111,47 @@ def root(page):
     return re.search(r'data-content_root="([^"]*)"', page)[1]
 
 
-def text_first(page):
-    """Scripts wait for the text."""
+def text_first(page, options):
+    """Scripts wait for the text; those that search, with the book's index, stand on the search page alone.
+
+    options : the text of the one script that can't wait; it goes into the page
+    """
+    page = re.sub(
+        r'<script[^>]*src="[^"]*documentation_options\.js[^"]*"[^>]*></script>',
+        lambda _: f"<script>{options}</script>",
+        page,
+    )
+    if 'id="search-results"' not in page:
+        page = re.sub(
+            r'<script[^>]*src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>\s*', "", page
+        )
     page = re.sub(r'<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"[^>]*></script>\s*', "", page)
     page = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", page)
     page = re.sub(r'<link[^>]*href="[^"]*fa-(?:brands|regular)[^"]*"[^>]*>\s*', "", page)
-    return re.sub(r"<script (?![^>]*(?:defer|async|documentation_options))([^>]*src=)", r"<script defer \1", page)
+    return re.sub(r"<script (?![^>]*(?:defer|async))([^>]*src=)", r"<script defer \1", page)
 
 
 def finish(app, exception):
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
+    options = (out / "_static/documentation_options.js").read_text(encoding="utf-8")
     for path in out.rglob("*.html"):
-        page = path.read_text(encoding="utf-8")
-        path.write_text(text_first(with_widgets(page)), encoding="utf-8")
+        page, states_of_it = with_widgets(path.read_text(encoding="utf-8"), path.stem)
+        path.write_text(text_first(page, options), encoding="utf-8")
+        if states_of_it:
+            path.with_suffix(".widgets.js").write_text(states_of_it, encoding="utf-8")
     fonts = out / "_static/vendor/fontawesome/webfonts"
     if fonts.is_dir():
         shutil.copy(ASSETS / "offline/fontawesome-solid.woff2", fonts / "fa-solid-900.woff2")
 
 
+def join_sheets(app, exception):
+    if not exception and app.builder.format == "html":
+        one_sheet(Path(app.outdir))
+
+
 def setup(app):
     app.connect("build-finished", finish)
+    app.connect("build-finished", join_sheets, priority=900)  # the theme writes its colours of code at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}

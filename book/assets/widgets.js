@@ -1,8 +1,11 @@
 // Draws the book's widgets without a kernel, from the states that the notebook computed.
 // Python made every picture and number: moving a control only chooses among them.
-// _ext/pages.py writes the states (#mha-widgets) and, for each widget, a .mha-widget with its first picture.
+// _ext/pages.py writes, for each widget, a .mha-widget with its first picture, and beside the page a script with the
+// states. That is loaded when the first widget comes near, and each widget is drawn when it does.
 (() => {
-  const states = JSON.parse(document.getElementById("mha-widgets").textContent);
+  const { states: source } = document.currentScript.dataset;
+  const NEAR = "1200px"; // above and below what is seen
+  let states; // of all models of the page
   const listeners = {}; // model -> functions called when its state changes
   const model = (id) => states[id.replace("IPY_MODEL_", "")];
   const on = (id, f) => (listeners[id.replace("IPY_MODEL_", "")] ??= []).push(f);
@@ -14,11 +17,25 @@
     for (const f of listeners[key] ?? []) f();
   }
 
-  // A link hands the index of a control on to the stack that it chooses in.
-  for (const { kind, source, target } of Object.values(states)) {
-    if (kind === "LinkModel" || kind === "DirectionalLinkModel") {
-      on(source[0], () => set(target[0], target[1], model(source[0])[source[1]]));
-    }
+  // The states, once for the page: a script, for a page opened from a folder may not fetch data.
+  let loading;
+  function load() {
+    loading ??= new Promise((done) => {
+      if (globalThis.mhaWidgets) return done();
+      const script = element("script", { src: source });
+      script.addEventListener("load", done);
+      document.head.append(script);
+    }).then(() => {
+      const { texts, models } = globalThis.mhaWidgets;
+      states = models;
+      for (const m of Object.values(states)) for (const name of ["_esm", "_css"]) if (name in m) m[name] = texts[m[name]];
+      // A link hands the index of a control on to the stack that it chooses in.
+      for (const { kind, source: from, target } of Object.values(states)) {
+        if (kind !== "LinkModel" && kind !== "DirectionalLinkModel") continue;
+        on(from[0], () => set(target[0], target[1], model(from[0])[from[1]]));
+      }
+    });
+    return loading;
   }
 
   function element(name, attributes = {}, ...children) {
@@ -80,16 +97,16 @@
   const drawn = (id) => draw[model(id).kind](model(id), id);
 
   // An anywidget brings its own script: it gets what it reads of the state, and no kernel.
-  async function drawAny(id, into, order) {
-    const m = model(id);
-    if (m._css) document.head.append(element("style", {}, m._css));
-    const url = URL.createObjectURL(new Blob([m._esm], { type: "text/javascript" }));
-    const { default: widget } = await import(url);
-    const el = element("div", { class: "mha-live widget-subarea" });
-    into.querySelector(".mha-still").replaceWith(el);
-    into.closest("article")?.classList.add("mha-layers"); // a class, for :has is slow
+  const modules = {}; // one for all widgets of the same script
+  async function renderer(m, order) {
+    if (!modules[m._esm]) {
+      modules[m._esm] = import(URL.createObjectURL(new Blob([m._esm], { type: "text/javascript" })));
+      if (m._css) document.head.append(element("style", {}, m._css));
+    }
+    const { default: widget } = await modules[m._esm];
     const none = () => {};
-    widget.render({ model: { static: true, order, get: (name) => m[name], set: none, save_changes: none, on: none }, el });
+    const kernelless = { static: true, order, get: (name) => m[name], set: none, save_changes: none, on: none };
+    return (el) => widget.render({ model: kernelless, el });
   }
 
   // A screen reader hears the first line of what a control has changed.
@@ -106,14 +123,37 @@
     widget.append(status);
   }
 
-  let anywidgets = 0;
-  for (const widget of document.querySelectorAll(".mha-widget")) {
-    if (model(widget.dataset.model).kind === "AnyModel") {
-      drawAny(widget.dataset.model, widget, ++anywidgets);
-      continue;
-    }
-    const still = widget.querySelector(".mha-still");
-    still.replaceWith(element("div", { class: "mha-live widget-subarea" }, drawn(widget.dataset.model)));
-    announce(widget);
+  const widgets = [...document.querySelectorAll(".mha-widget")], waits = new Set(widgets);
+  const ours = widgets.filter((widget) => widget.classList.contains("mha-any")); // anywidgets
+
+  async function drawWidget(widget) {
+    if (!waits.delete(widget)) return;
+    near.unobserve(widget);
+    await load();
+    const id = widget.dataset.model, any = ours.indexOf(widget) + 1;
+    const render = any ? await renderer(model(id), any) : (el) => el.append(drawn(id));
+    const el = element("div", { class: "mha-live widget-subarea" }), touched = widget.contains(document.activeElement);
+    widget.querySelector(".mha-still").replaceWith(el);
+    widget.querySelector(".mha-wake").remove();
+    if (any) widget.closest("article")?.classList.add("mha-layers"); // a class, for :has is slow
+    else announce(widget);
+    render(el);
+    if (touched) el.querySelector("input, select, button").focus();
   }
+
+  const near = new IntersectionObserver((all) => {
+    for (const { isIntersecting, target } of all) if (isIntersecting) drawWidget(target);
+  }, { rootMargin: `${NEAR} 0px` });
+  for (const widget of widgets) {
+    // The Tab key and a screen reader's list of controls find a widget that is not drawn yet.
+    const wake = element("button", { type: "button", class: "mha-wake mha-status" }, "Show the controls");
+    for (const event of ["focus", "click"]) wake.addEventListener(event, () => drawWidget(widget));
+    widget.prepend(wake);
+    near.observe(widget);
+  }
+
+  // An address may hold the state of a widget that is far away.
+  const addressed = () => { if (location.hash.includes("=")) ours.forEach(drawWidget); };
+  addEventListener("hashchange", addressed);
+  addressed();
 })();

@@ -15,6 +15,11 @@ import browser as browsers
 SITE = Path(__file__).parents[2] / "_build/html"
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 PAGES = [path for path in PAGES if 'http-equiv="Refresh"' not in (SITE / path).read_text(encoding="utf-8")]
+# Draws each widget that waits to come near; true when none waits.
+DRAWN = """() => {
+  for (const wake of document.querySelectorAll(".mha-wake")) wake.click();
+  return !document.querySelector(".mha-wake");
+}"""
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 
 
@@ -54,10 +59,13 @@ def chromium():
 
 @pytest.fixture
 def open_page(chromium, address):
-    """open_page(path, **context options) -> a page; what went wrong on it is in page.faults."""
+    """open_page(path, **context options) -> a page with its widgets drawn; what went wrong on it is in page.faults.
+
+    draw=False leaves the widgets to be drawn when they come near, as for a reader.
+    """
     contexts = []
 
-    def open_(path, *, base=address, **options):
+    def open_(path, *, base=address, draw=True, **options):
         context = chromium.new_context(**options)
         contexts.append(context)
         page = context.new_page()
@@ -76,6 +84,8 @@ def open_page(chromium, address):
         page.on("response", lambda r: page.faults.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.goto(base + path)
         page.wait_for_load_state("load")
+        if draw and options.get("java_script_enabled", True):
+            page.wait_for_function(DRAWN)
         return page
 
     yield open_
