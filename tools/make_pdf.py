@@ -32,6 +32,7 @@ PAPER = {"format": "A4", "print_background": True, "prefer_css_page_size": True,
 # named by a link on its own page as well: so the browser writes down where it is.
 ARRANGE = """([places, title]) => {
   const article = document.querySelector("article");
+  article.style.position = "relative";
   document.documentElement.dataset.theme = "light";
   const solutions = [...article.querySelectorAll(".cell.tag_solution")];
   if (solutions.length) {
@@ -51,7 +52,7 @@ ARRANGE = """([places, title]) => {
     const link = document.createElement("a");
     link.href = "#" + place;
     link.textContent = ".";
-    link.style = "position: absolute; font-size: 1px; color: transparent";
+    link.style = "position: absolute; top: 0; left: 0; font-size: 1px; color: transparent";
     article.append(link);
   }
   document.title = title;
@@ -123,6 +124,12 @@ def printed(page, address, named, heading):
     return PdfReader(io.BytesIO(page.pdf(**PAPER)))
 
 
+def length(chapter):
+    """How many pages a chapter has, without a blank one that the last margin makes."""
+    last = chapter.pages[-1]
+    return len(chapter.pages) - (not last.extract_text().strip() and not last["/Resources"].get("/XObject"))
+
+
 def written(page, markup):
     """A PDF of HTML."""
     page.set_content(markup)
@@ -167,18 +174,18 @@ def make(site, out):
         browser = playwright.chromium.launch(executable_path=browsers.find(), args=FLAGS.split())
         page = browser.new_context(java_script_enabled=False, viewport={"width": 760, "height": 1000}).new_page()
         chapters = {file: printed(page, base + file, named[file], headings[file]) for file in files}
-        length = len(written(page, front(parts, {}, base, settings)).pages)
-        starts, end = {}, length
+        ahead = len(written(page, front(parts, {}, base, settings)).pages)
+        starts, end = {}, ahead
         for file in files:
-            starts[file], end = end, end + len(chapters[file].pages)
+            starts[file], end = end, end + length(chapters[file])
         opening = written(page, front(parts, starts, base, settings))
-        foot = ["Contents"] * length + [headings[f] for f in files for _ in chapters[f].pages]
+        foot = ["Contents"] * ahead + [headings[f] for f in files for _ in range(length(chapters[f]))]
         feet = written(page, numbers(foot))
         browser.close()
     book = PdfWriter()
     book.append(opening, import_outline=False)
     for file in files:
-        book.append(chapters[file], import_outline=False)
+        book.append(chapters[file], pages=(0, length(chapters[file])), import_outline=False)
     tops = {}  # (file, place) -> destination
     for file in files:
         for name, d in chapters[file].named_destinations.items():
@@ -206,8 +213,7 @@ def make(site, out):
             kept.append(reference)
             links += 1
         sheet.compress_content_streams()
-        if kept:
-            sheet[NameObject("/Annots")] = kept
+        sheet[NameObject("/Annots")] = kept
     book.root_object.pop("/Dests", None)
     book.root_object.pop("/Names", None)
     for part, chapter in parts:
