@@ -109,6 +109,7 @@ def test_each_dependency_has_its_reason(path):
 
 # What is imported by another name than it is installed by, and what a dependency brings along.
 INSTALLED_AS = {
+    "axe_playwright_python": "axe-playwright-python",
     "quickjs": "quickjs-ng",
     "yaml": "jupyter-book",
     "sphinx": "jupyter-book",

@@ -15,6 +15,7 @@ from pathlib import Path
 from sheets import one_sheet
 from sphinx.errors import ExtensionError
 
+MATH_FONT = "offline/stix-two-math.woff2"
 ASSETS = Path(__file__).parents[1] / "assets"
 STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.S)
 VIEW = re.compile(r'(<script type="application/vnd\.jupyter\.widget-view\+json">)(.*?)(</script>)', re.S)
@@ -127,6 +128,9 @@ def text_first(page, options):
         )
     page = re.sub(r'<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"[^>]*></script>\s*', "", page)
     page = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", page)
+    if "<math" in page:  # formulas would move the text when their font comes late
+        font = f'<link rel="preload" as="font" type="font/woff2" crossorigin href="{root(page)}_static/{MATH_FONT}">'
+        page = page.replace("</head>", font + "\n</head>", 1)
     page = re.sub(r'<link[^>]*href="[^"]*fa-(?:brands|regular)[^"]*"[^>]*>\s*', "", page)
     return re.sub(r"<script (?![^>]*(?:defer|async))([^>]*src=)", r"<script defer \1", page)
 

@@ -104,11 +104,14 @@ def test_axe_finds_nothing_with_all_opened_and_moved(open_page, path, theme):
     page = open_page(path, color_scheme=theme, viewport={"width": WIDTHS[0], "height": 844}, reduced_motion="reduce")
     page.evaluate(OPEN_AND_MOVE)
     kinds = page.evaluate(ONE_OF_EACH)
-    for width in WIDTHS:
+    # What is not colour is the same in the dark.
+    for width in WIDTHS if theme == "light" else WIDTHS[:1]:
         page.set_viewport_size({"width": width, "height": 844})
         page.wait_for_timeout(400)  # the theme looks again at what scrolls
         others = {CONTRAST: {"enabled": False}, "target-size": {"enabled": True}}
-        found = violations(page, rules={"runOnly": {"type": "tag", "values": TAGS}, "rules": others})
+        found = []
+        if theme == "light":
+            found = violations(page, rules={"runOnly": {"type": "tag", "values": TAGS}, "rules": others})
         each = {"include": [f"[data-kind='{i}']" for i in kinds]}
         found += violations(page, rules={"runOnly": {"type": "rule", "values": [CONTRAST]}}, context=each)
         assert found == [], width
@@ -136,8 +139,7 @@ def test_axe_finds_nothing_on_another_exam_and_its_score(open_page, theme):
     assert violations(page, rules={"runOnly": {"type": "tag", "values": TAGS}}, context=".mha-quiz") == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("path", "width"), [(path, WIDTHS[i % 2]) for i, path in enumerate(PAGES)])
 def test_tab_reaches_all_in_order_and_the_focus_is_seen(open_page, path, width):
     page = open_page(path, viewport={"width": width, "height": 844}, reduced_motion="reduce")
     page.evaluate(FOCUS)

@@ -1,5 +1,6 @@
 """The same notebooks in JupyterLab, driven headless: run all, move a control, see the number change."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -34,8 +35,15 @@ def lab(tmp_path_factory):
         "--LabApp.news_url=none",
         "--expose-app-in-browser",
     ]
+    settings = tmp_path_factory.mktemp("settings")
+    tracker = settings / "@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True)
+    tracker.write_text('{"windowingMode": "none"}')  # cells out of sight stay in the page
     server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "jupyterlab", *options],
+        env=os.environ | {"JUPYTERLAB_SETTINGS_DIR": str(settings)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     address = f"http://127.0.0.1:{port}"
     for _ in range(120):
