@@ -1,17 +1,16 @@
 // Draws what `Explorer` (explorer.py) computed: its `pack` describes the data. Nothing is computed here.
 // page.js and maps.js stand before it.
 
-
 function decoded(base64) {
   return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
 }
 
-let explorers = 0;
-
 class Explorer extends Maps {
   constructor(model, el) {
     super();
-    const number = model.order ?? ++explorers; // on this page: each keeps its own part of the address
+    // On this page: each keeps its own part of the address. JupyterLab loads this script once for each Explorer.
+    globalThis.mhaExplorers = (globalThis.mhaExplorers ?? 0) + 1;
+    const number = model.order ?? globalThis.mhaExplorers;
     const name = model.get("name") || (number > 1 ? String(number) : "");
     this.prefix = name && `${name}.`;
     this.id = `mha-explorer-${number}`;

@@ -34,12 +34,10 @@ function shapeOf(typed) {
   return sizes.every((size) => /^\d+$/.test(size)) ? sizes.map(Number) : null;
 }
 
-let cards = 0;
-
 // One question on the page: its fields, its marking, what is said then.
 class Card {
   constructor(quiz, question, variant, places, heading) {
-    Object.assign(this, { quiz, question, heading, id: `mha-q-${++cards}` });
+    Object.assign(this, { quiz, question, heading, id: `mha-q-${(globalThis.mhaCards = (globalThis.mhaCards ?? 0) + 1)}` });
     this.root = element("section", { class: "mha-q" });
     this.show(variant, places);
   }
