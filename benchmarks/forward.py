@@ -1,7 +1,8 @@
 """How fast the layer is beside torch: python benchmarks/forward.py (some ten minutes; needs torch; a quiet machine)
 
 Prints two tables, for one thread and for all, and writes book/data/speed.json and book/assets/speed.png.
-Each cell is a ratio of medians, over rounds in which every contender runs once:
+Each cell is a ratio of medians, over rounds in which every contender runs once. The grid is gone through
+three times, since a shared machine has slow minutes:
 
 with weights    mha over torch.nn.MultiheadAttention called as it is by default (it returns weights too)
 fused           mha over the same module without weights: torch's scaled_dot_product_attention
@@ -28,7 +29,8 @@ ROOT = Path(__file__).parents[1]
 STORED, FIGURE = ROOT / "book/data/speed.json", ROOT / "book/assets/speed.png"
 LENGTHS = (9, 32, 128, 512, 1024, 2048)
 SIZES = [(d_model, d_model // 64) for d_model in (64, 256, 512, 1024)] + [(d_model, 8) for d_model in (64, 256, 1024)]
-SECONDS, MOST = 3, 300  # of rounds for one cell
+PASSES = 3
+SECONDS, MOST = 0.8, 150  # of rounds for one cell in one pass
 PEERS = {"with weights": "torch, with weights", "fused": "torch, fused", "products": "bare products"}
 
 
@@ -74,16 +76,16 @@ def contenders(n, d_model, num_heads):
 
 
 def timed(calls):
-    """{name: median seconds}: all run once in each round, so that noise hits all alike."""
+    """{name: seconds of each round}: all run once in each round, so that noise hits all alike."""
     for call in calls.values():
         call()
     start, rounds = perf_counter(), {name: [] for name in calls}
-    while len(rounds["mha"]) < 7 or (perf_counter() - start < SECONDS and len(rounds["mha"]) < MOST):
+    while len(rounds["mha"]) < 5 or (perf_counter() - start < SECONDS and len(rounds["mha"]) < MOST):
         for name, call in calls.items():
             before = perf_counter()
             call()
             rounds[name].append(perf_counter() - before)
-    return {name: median(seconds) for name, seconds in rounds.items()}
+    return rounds
 
 
 def peak(n, d_model, num_heads):
@@ -99,16 +101,18 @@ def peak(n, d_model, num_heads):
 
 def measure():
     """One row for each size: what it is, microseconds of each contender, memory. In this process's threads."""
+    sizes = [(n, d_model, num_heads) for d_model, num_heads in SIZES for n in LENGTHS]
+    passes = [{size: timed(contenders(*size)) for size in sizes} for _ in range(PASSES)]
     rows = []
-    for d_model, num_heads in SIZES:
-        for n in LENGTHS:
-            seconds = timed(contenders(n, d_model, num_heads))
-            row = {"d_model": d_model, "h": num_heads, "n": n}
-            row["microseconds"] = {name: round(1e6 * s, 1) for name, s in seconds.items()}
-            row["memory"] = round(peak(n, d_model, num_heads), 4)
-            row["multiply_adds"] = cost.multiply_adds(n, n, d_model, num_heads)
-            rows.append(row)
-            print(line(row), file=sys.stderr, flush=True)
+    for n, d_model, num_heads in sizes:
+        rounds = [each[n, d_model, num_heads] for each in passes]
+        row = {"d_model": d_model, "h": num_heads, "n": n}
+        row["microseconds"] = {
+            name: round(1e6 * median(seconds for each in rounds for seconds in each[name]), 1) for name in rounds[0]
+        }
+        row["memory"] = round(peak(n, d_model, num_heads), 4)
+        row["multiply_adds"] = cost.multiply_adds(n, n, d_model, num_heads)
+        rows.append(row)
     return rows
 
 

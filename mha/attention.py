@@ -31,12 +31,17 @@ def softmax(scores, axis=-1):
 
 def softmax_in_place(scores):
     """softmax of a checked array along its last axis, written over it."""
+    scores *= 1 / exponentials(scores)
+    return scores
+
+
+def exponentials(scores):
+    """exp(scores - the row's maximum), written over a checked array; returns each row's sum, which is 1 or more."""
     # Subtracting the maximum leaves softmax unchanged and keeps exp finite; `initial` is that of a row of only -inf.
     scores -= scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
     np.exp(scores, out=scores)
     total = scores @ np.ones((scores.shape[-1], 1), scores.dtype)  # a sum, but quicker than .sum()
-    scores *= 1 / np.maximum(total, 1)  # at least exp(0), but 0 in a row of only -inf: zeros stay zeros
-    return scores
+    return np.maximum(total, 1)  # at least exp(0), but 0 in a row of only -inf: its zeros stay zeros
 
 
 def causal_mask(q_len, kv_len=None):
@@ -106,24 +111,33 @@ def attend(q, k, v, mask, scale, output, keep=()):
     of all weights is made that nobody asked for.
     """
     *lead, q_len, _ = output.shape
-    shape = (*lead, q_len, k.shape[-2])
+    kv_len = k.shape[-2]
+    shape = (*lead, q_len, kv_len)
     kept = {step: np.empty(shape, q.dtype) for step in keep}
-    q, k, v = (spread(a, *lead, *a.shape[-2:]) for a in (q * scale, k, v))
+    # softmax's division comes last: a row of the output is shorter than one of the weights. A sum of kv_len
+    # values that are not divided yet could overflow, so they are halved until it can't, which rounds nothing.
+    halved = 2.0 ** kv_len.bit_length()
+    q, k, v = (spread(a, *lead, *a.shape[-2:]) for a in (q * scale, k, v / halved))
     mask = None if mask is None else spread(mask, *shape)
     for queries in blocks(*shape):
         keys = queries[: len(lead)]
         scores = q[queries] @ k[keys].swapaxes(-1, -2)  # (..., queries, kv_len)
         if "scores" in kept:
             kept["scores"][queries] = scores
-        weights = softmax_in_place(scores if mask is None else add_mask(scores, mask[queries]))
+        weights = scores if mask is None else add_mask(scores, mask[queries])
+        total = exponentials(weights)  # (..., queries, 1)
         if "weights" in kept:
-            kept["weights"][queries] = weights
-        output[queries] = weights @ v[keys]  # (..., queries, d_v)
+            kept["weights"][queries] = weights / total
+        sums = np.matmul(weights, v[keys], out=output[queries])  # (..., queries, d_v)
+        sums *= halved / total
     return kept
 
 
 def blocks(*shape):
     """Indices that cut an array into pieces of about BLOCK numbers; its last axis is never cut."""
+    if math.prod(shape) <= BLOCK:
+        yield ()  # all of it
+        return
     entry = [math.prod(shape[axis:]) for axis in range(1, len(shape))]  # numbers in one entry of each axis
     cut = next((axis for axis, numbers in enumerate(entry) if numbers <= BLOCK), len(entry) - 1)
     step = max(1, BLOCK // max(1, entry[cut]))

@@ -77,9 +77,8 @@ def working(*arrays):
 
 def broadcast(**shapes):
     """The joint shape of the named leading axes. ValueError naming each, where they don't fit."""
-    first, *others = shapes.values()
-    if all(shape == first for shape in others):
-        return first
+    if len(set(shapes.values())) == 1:
+        return next(iter(shapes.values()))
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
