@@ -1,5 +1,6 @@
 """Faults of the libraries that build the site, each mended with what it says and why."""
 
+import re
 from pathlib import Path
 
 from myst_nb.core import render
@@ -42,13 +43,34 @@ def mark_no_pictures(app, exception):
 
 
 # The theme lets wide code and tables take the focus, so that they scroll by keyboard: tabindex 0 where they are
-# wider than their frame, else -1. It looks when the page is loaded or resized; what was folded away then had no
-# width, and stays out of reach when it is unfolded.
-LOOK_AGAIN = """
-for (const event of ["toggle", "click"]) addEventListener(event, ({ target }) => {
-  if (event === "toggle" || target.closest?.(".toggle-button, .admonition-title")) dispatchEvent(new Event("resize"));
-}, true);
+# wider than their frame, else -1. It measures all of them when the page is loaded and 300 ms after each change: the
+# browser must lay out the whole page for that, and what was folded away then has no width and stays out of reach when
+# it is unfolded. A ResizeObserver measures each when it is laid out or unfolded, and asks for no layout.
+MEASURE = re.compile(r"\(e=>\{e\.tabIndex=e\.scrollWidth>e\.clientWidth.{0,50}?\?0:-1\}\)")
+OBSERVE = "(e=>{e.hasAttribute('tabindex')||(e.tabIndex=0);scrollers.unobserve(e);scrollers.observe(e)})"
+SCROLLERS = """const scrollers = new ResizeObserver((all) => {
+  for (const { target } of all) {
+    const wide = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    target.tabIndex = wide ? 0 : -1;
+  }
+});
 """
+
+
+def measure_when_laid_out(app, exception):
+    """The theme's script with an observer in place of its measuring."""
+    script = Path(app.outdir) / "_static/scripts/pydata-sphinx-theme.js"
+    if exception or not script.exists():
+        return
+    text = script.read_text(encoding="utf-8")
+    if SCROLLERS in text:
+        return
+    text, found = MEASURE.subn(lambda _: OBSERVE, text)
+    if found != 1:
+        logger.warning("%s has changed: mends.py can't keep it from measuring the whole page", script.name)
+        return
+    script.write_text(SCROLLERS + text, encoding="utf-8")
+
 
 # The theme takes the outline from its buttons and from the buttons that unfold, and shows nothing else where the focus
 # is; and it moves things also where a reader asks for less motion.
@@ -71,7 +93,7 @@ def add_styles(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("build-finished", mark_no_pictures)
-    app.add_js_file(None, body=LOOK_AGAIN)
+    app.connect("build-finished", measure_when_laid_out)
     app.connect("html-page-context", add_styles)
     render.coalesce_streams = whole_streams
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,6 +36,26 @@ UNDRAWN = {"LayoutModel", "HTMLStyleModel", "SliderStyleModel", "ToggleButtonsSt
 UNDRAWN |= {"FloatProgressModel", "ProgressStyleModel"}  # tqdm's: its cell carries the tag remove-output
 CONTROLS = {"SelectionSliderModel", "ToggleButtonsModel"}
 
+# The script of the theme's menus and tips comes when a pointer or the focus first meets the page.
+MENUS = re.compile(r'<script[^>]*src="([^"]*scripts/bootstrap\.js[^"]*)"[^>]*></script>')
+AT_FIRST_USE = """<script>(() => {
+  let loaded;
+  const load = () => loaded ??= new Promise((ready) => {
+    document.head.append(Object.assign(document.createElement("script"), { src: "%s", onload: ready }));
+  });
+  for (const event of ["pointerover", "focusin"]) addEventListener(event, load, { once: true });
+  addEventListener("click", ({ target }) => { // a touch can be quicker than the script
+    const menu = globalThis.bootstrap ? null : target.closest?.('[data-bs-toggle="dropdown"]');
+    if (menu) load().then(() => bootstrap.Dropdown.getOrCreateInstance(menu).toggle());
+  });
+})()</script>"""
+
+# On a first visit the theme's script finds out only after the text is drawn whether it is light or dark, and the
+# browser styles the whole page a second time. This says it before.
+THEME = 'dataset.theme = localStorage.getItem("theme") || "auto";'
+SYSTEM = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
+KNOWN = f'dataset.theme = {{light: "light", dark: "dark"}}[localStorage.getItem("mode")] || ({SYSTEM});'
+
 
 def slim(models):
     """The widget models with only what the page draws; ExtensionError names a kind that it can't draw."""
@@ -128,6 +148,8 @@ def text_first(page, options):
         )
     page = re.sub(r'<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"[^>]*></script>\s*', "", page)
     page = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", page)
+    page = page.replace(THEME, KNOWN, 1)
+    page = MENUS.sub(lambda script: AT_FIRST_USE % script[1], page)
     if "<math" in page:  # formulas would move the text when their font comes late
         font = f'<link rel="preload" as="font" type="font/woff2" crossorigin href="{root(page)}_static/{MATH_FONT}">'
         page = page.replace("</head>", font + "\n</head>", 1)
