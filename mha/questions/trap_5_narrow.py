@@ -47,7 +47,7 @@ def rank_of_one_heads_scores(d_model, h):
     scores = traced(d_model, h, n).scores[0]
     return number(
         f"d_model = {d_model}, h = {h}, random matrices. One head's scores for {n} tokens are a table of "
-        f"{n} by {n}. What is its rank?",
+        f"{n} by {n}. What is its rank, the number of independent directions in it?",
         int(np.linalg.matrix_rank(scores)),
         wrong=[
             (n, "Each pair free", "Scores are products of queries and keys, and these have only d_k numbers a token."),
