@@ -176,6 +176,6 @@ def test_front_page_says_truly_which_chapters_have_exercises():
     words = text(BOOK / "index.ipynb")
     made_of_them = [p for p in WITH_EXERCISES if p.stem in MORE_EXERCISES]
     assert "Most chapters end in exercises" in words and len(WITH_EXERCISES) > len(NUMBERED) / 2
-    assert "One chapter is made of exercises" in words and len(made_of_them) == 1
+    assert "each refuted by a measurement, each with an exercise" in words and len(made_of_them) == 1
     for path in made_of_them:
         assert len(exercises_of(path)) > 4
