@@ -108,11 +108,11 @@ def test_token_by_mouse_keyboard_and_escape(open_explorer):
     root.locator(".mha-e-tokens label", has_text="ball").click()
     weights = t.weights[0][words.index("ball")]
     said = root.locator(".mha-e-status").inner_text()
-    assert said == f"Head 1 of 4, d_k = 8: ball looks most at {words[weights.argmax()]}, {fixed(weights.max())}."
+    assert said == f"Head 1 of 4, d_k = 8: “ball” looks most at “{words[weights.argmax()]}”, {fixed(weights.max())}."
     ends = [f"{word} {fixed(w)}" for word, w in zip(words, weights)]
     expect(root.locator(".mha-e-lines div").last.locator("span")).to_have_text(["key ↓", *ends])
     root.locator(".mha-e-tokens input").nth(4).press("ArrowRight")
-    assert "because looks most at" in root.locator(".mha-e-status").inner_text()
+    assert "“because” looks most at" in root.locator(".mha-e-status").inner_text()
     table(root)
     assert root.locator("td.mha-e-faded").count() == 90
     page.mouse.move(0, 0)
@@ -142,7 +142,7 @@ def test_key_to_query(open_explorer):
     root.locator(".mha-e-tokens label", has_text="dog").click()
     column = t.weights[0][:, words.index("dog")]
     said = root.locator(".mha-e-status").inner_text()
-    assert f"dog is looked at most by {words[column.argmax()]}, {fixed(column.max())}." in said
+    assert f"“dog” is looked at most by “{words[column.argmax()]}”, {fixed(column.max())}." in said
 
 
 def test_two_heads_compared(open_explorer):
@@ -213,7 +213,7 @@ def test_phone_by_touch(open_explorer):
     root.locator(".mha-e-heads label").nth(1).tap()
     root.locator(".mha-e-tokens label", has_text="chased").tap()
     weights = t.weights[1][2]
-    assert f"chased looks most at {words[weights.argmax()]}" in root.locator(".mha-e-status").inner_text()
+    assert f"“chased” looks most at “{words[weights.argmax()]}”" in root.locator(".mha-e-status").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     sizes = root.locator("input, select, button").evaluate_all(
         "all => all.map(e => (e.closest('label') ?? e).getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
