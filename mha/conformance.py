@@ -5,7 +5,6 @@ below, what that is given, and what the other project expects. A call says the s
 a mask turned round, heads cut out of packed columns, causal written as a mask. It computes no attention itself.
 """
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from .attention import scaled_dot_product_attention
 from .multihead import MultiHeadAttention, merge_heads, split_heads
+from .stored import arrays, named
 
 BOUNDS = {1 / 20: "under 1/20", 1 / 4: "under 1/4", 1: "under 1"}  # shares of the tolerance
 
@@ -56,19 +56,27 @@ def suites(folder):
 
 
 def read(file):
-    """The suite in one JSON file; long values may stand in the .npz of the same name."""
-    about = json.loads(file.read_text(encoding="utf-8"))
-    values, cases = about.pop("values", {}), about.pop("cases")
-    if file.with_suffix(".npz").exists():
-        with np.load(file.with_suffix(".npz")) as arrays:
-            values |= arrays
-    made = []
+    """The suite in one JSON file; long values may stand in the .npz of the same name.
+
+    Raises ValueError, naming the file, if one of them is cut short or holds something else.
+    """
+    about, long = named(file), file.with_suffix(".npz")
+    more = arrays(long) if long.exists() else {}
+    try:
+        return Suite(file.stem, about, cases_of(about, more))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{file} is no suite: {error!r}") from error
+
+
+def cases_of(about, more):
+    """The cases of a suite, taken out of what its file says about it; more = values of the .npz."""
+    values, cases, found = about.pop("values", {}) | more, about.pop("cases"), []
     for case in cases:
         dtype = case.get("dtype", about.get("dtype"))
         given, expected = ({k: value(v, values, dtype) for k, v in case[x].items()} for x in ("given", "expected"))
         tolerance = [case.get(x, about[x]) for x in ("rtol", "atol")]
-        made.append(Case(case["name"], case["call"], given, expected, *tolerance))
-    return Suite(file.stem, about, tuple(made))
+        found.append(Case(case["name"], case["call"], given, expected, *tolerance))
+    return tuple(found)
 
 
 def value(written, values, dtype):

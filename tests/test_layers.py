@@ -28,8 +28,8 @@ ARROWS = {
     "plots": ({"printing", "pictures"}, {"numpy", "matplotlib"}),
     "examples": (CORE, {"numpy"}),
     "interop": (CORE, {"numpy"}),
-    "conformance": (CORE, {"numpy"}),
-    "stored": (set(), set()),
+    "conformance": (CORE | {"stored"}, {"numpy"}),
+    "stored": (set(), {"numpy"}),
     "training": (CORE | {"stored"}, {"numpy"}),
     "pretrained": (CORE | {"interop", "stored"}, {"numpy", "safetensors", "tokenizers"}),  # these two to read a model
     "traps": (CORE | {"printing"}, {"numpy"}),

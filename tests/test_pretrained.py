@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import io
 import json
 import math
 import shutil
@@ -151,6 +152,32 @@ def test_a_file_that_is_no_npz_is_refused(tmp_path):
     about = json.loads(note.read_text(encoding="utf-8")) | {"sha256": hashlib.sha256(b"no archive").hexdigest()}
     note.write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(ValueError, match=r"is no \.npz file"):
+        load(path)
+
+
+@pytest.mark.parametrize("text", ["", '{"model": "cut', "[1]", "null", "{}", '{"sha256": NaN}', "[" * 200_000, "\xff"])
+def test_a_damaged_note_is_named(tmp_path, text):
+    path = copied(tmp_path)
+    path.with_suffix(".json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"minilm_heads\.json is cut short or altered"):
+        load(path)
+
+
+def damaged():
+    other, single = io.BytesIO(), io.BytesIO()
+    np.savez(other, x=1)
+    np.save(single, np.ones(3))
+    return {"empty": b"", "other arrays": other.getvalue(), "one array": single.getvalue()}
+
+
+@pytest.mark.parametrize("content", damaged().values(), ids=damaged())
+def test_a_file_of_another_kind_is_named(tmp_path, content):
+    path = copied(tmp_path)
+    path.write_bytes(content)
+    note = path.with_suffix(".json")
+    about = json.loads(note.read_text(encoding="utf-8")) | {"sha256": hashlib.sha256(content).hexdigest()}
+    note.write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"minilm_heads\.npz (is no \.npz file|holds other arrays)"):
         load(path)
 
 

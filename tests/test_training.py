@@ -362,7 +362,8 @@ def test_measuring_tunes_on_other_seeds_and_keeps_the_best_rate():
     [
         (lambda text: text[:-100], "no whole JSON file"),
         (lambda text: text.replace('"h": 3', '"h": 5'), "SHA-256 differs"),
-        (lambda text: "[]", "SHA-256 differs"),
+        (lambda text: "[]", r"trained_heads\.json is cut short or altered: it holds a list"),
+        (lambda text: "[" * 200_000, r"trained_heads\.json is cut short or altered, no whole JSON file"),
     ],
 )
 def test_a_stored_table_cut_short_or_altered_is_refused(tmp_path, change, words):
