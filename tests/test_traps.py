@@ -439,6 +439,36 @@ def test_wrong_type_of_answer_and_of_arguments():
     assert "split(x, num_heads)" in str(check("split", lambda x: x))
 
 
+@pytest.mark.parametrize("said", ["", "seven", "-1", "1e3", "9" * 5000])
+def test_a_seed_that_is_none_is_named(monkeypatch, said):
+    monkeypatch.setenv("MHA_SEED", said)
+    with pytest.raises(ValueError, match=rf"^MHA_SEED='{said}' must be a whole number"):
+        check("split", lambda x, num_heads: x)
+
+
+class Fails:
+    """All that it is asked for fails: to be shown, its signature, its attributes."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+class FailsWhenCalled(Fails):
+    def __call__(self, *args):
+        raise RuntimeError("no call")
+
+
+def test_what_cannot_be_shown_has_a_verdict_too():
+    assert "not Fails (it cannot be shown)" in str(check("split", Fails()))
+    assert check("split", FailsWhenCalled()).kind == "raised"
+    fails = Fails()
+    assert "yours takes (it cannot be shown)" in str(check("split", lambda x, *, k=fails: x))
+    assert len(str(check("split", lambda x, *, k="long" * 1000: x))) < 400
+
+
 def test_one_array_where_two_are_asked_for():
     verdict = check("attention", lambda q, k, v: q)
     assert verdict.kind == "type" and "1 array" in str(verdict)

@@ -13,7 +13,7 @@ from .verdict import Verdict, named
 
 def judge(exercise, answer, *, seed=None, seconds=5.0):
     """The Verdict on one answer to one exercise."""
-    seed = int(os.environ.get("MHA_SEED", "0")) if seed is None else seed
+    seed = _own_seed() if seed is None else seed
     if answer is None or answer is Ellipsis or answer is NotImplemented:
         return unanswered()
     inputs = exercise.inputs(seed)
@@ -34,6 +34,14 @@ def judge(exercise, answer, *, seed=None, seconds=5.0):
     return _compare(exercise, answer, seed, seconds, first, second, _notes(session, watch.called, first, exercise))
 
 
+def _own_seed():
+    """The reader's own seed, or 0."""
+    said = os.environ.get("MHA_SEED", "0")
+    if not (said.isdecimal() and len(said) < 10):
+        raise ValueError(f"MHA_SEED={said!r} must be a whole number from 0 to 999,999,999, such as 7")
+    return int(said)
+
+
 def unanswered(hint=""):
     """The verdict on a stub."""
     return Verdict("unanswered", "not answered yet", (hint,) if hint else ())
@@ -48,18 +56,26 @@ def _is_stub(answer):
 def _uncallable(exercise, answer, args):
     """A verdict if the answer is no function of these arguments, else None."""
     if not callable(answer):
-        found = f"Give check the function itself, {exercise.call}, not {type(answer).__name__} {answer!r:.60}."
+        found = f"Give check the function itself, {exercise.call}, not {type(answer).__name__} {_shown(answer):.60}."
         return Verdict("type", "not a function", (found,))
     try:
         signature = inspect.signature(answer)
-    except (TypeError, ValueError):
+    except Exception:  # some have none, and an odd object's own may fail
         return None
     try:
         signature.bind(*args)
     except TypeError:
-        found = f"It will be called as {exercise.call}; yours takes {signature}."
+        found = f"It will be called as {exercise.call}; yours takes {_shown(signature):.200}."
         return Verdict("type", "other arguments than asked for", (found,))
     return None
+
+
+def _shown(value):
+    """A value as Python shows it, where its own repr doesn't fail."""
+    try:
+        return str(value) if isinstance(value, inspect.Signature) else repr(value)
+    except Exception:
+        return "(it cannot be shown)"
 
 
 def _notes(session, called, calls, exercise):
