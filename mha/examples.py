@@ -18,15 +18,19 @@ SENTENCES = (
     "She saw the man with the telescope.",
     "Time flies like an arrow.",
 )
+NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 def tokens(sentence):
     """The words and punctuation marks of a sentence, as a list of strings.
 
-    Raises TypeError if sentence is not a string, ValueError if it has no word.
+    Raises TypeError if sentence is not a string, ValueError if it has no word, or a control character or half of a
+    surrogate pair, which no page can show.
     """
     if not isinstance(sentence, str):
         raise TypeError(f"sentence must be a string, not {sentence!r}")
+    if strange := NO_TEXT.search(sentence):
+        raise ValueError(f"sentence={sentence!r} has {strange[0]!r}, which is no text: leave it out")
     found = re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", sentence)
     if not found:
         raise ValueError(f"sentence={sentence!r} has no word: write at least one")

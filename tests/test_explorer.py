@@ -138,6 +138,8 @@ def test_own_sentence_is_added_with_all_its_states():
     [
         ("", "has no word"),
         ("   ", "has no word"),
+        ("a \ud800 b", r"has '\ud800', which is no text"),
+        ("a \x1b[31m b", r"has '\x1b', which is no text"),
         ("a " * 17, "17 words and marks: at most 16"),
         ("x" * 21, "more than 20 letters"),
         (None, "must be a string"),
