@@ -21,18 +21,31 @@ def data():
     return pack(QUESTIONS)
 
 
+def logged(folder, tail):
+    """The lines that the widget's script logs with `tail` after it."""
+    work = folder / "script.mjs"
+    work.write_text(str(Exam(1)._esm) + tail, encoding="utf-8")
+    deno = shutil.which("deno") or str(Path(sys.executable).with_name("deno"))
+    done = subprocess.run([deno, "run", "--no-check", str(work)], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 def test_page_draws_the_exam_that_python_draws(tmp_path, data):
     seeds = [*range(300), 999_999_999, 2**31 % 10**9]
-    work = tmp_path / "draw.mjs"
     tail = f"\nconst data = {json.dumps(data | {'a_trap': 3, 'in_all': 20})};\n" + (
         f"for (const seed of {seeds}) console.log(JSON.stringify("
         "drawn(data, seed).map(([q, variant, places]) => [q.name, variant, [...places]])));"
     )
-    work.write_text(str(Exam(1)._esm) + tail, encoding="utf-8")
-    deno = shutil.which("deno") or str(Path(sys.executable).with_name("deno"))
-    done = subprocess.run([deno, "run", "--no-check", str(work)], capture_output=True, text=True, check=True)
-    theirs = [json.loads(line) for line in done.stdout.splitlines()]
+    theirs = [json.loads(line) for line in logged(tmp_path, tail)]
     assert theirs == [[[d.question.name, d.variant, list(d.places)] for d in exam(seed)] for seed in seeds]
+
+
+def test_one_seed_is_one_exam_however_the_address_writes_it(tmp_path):
+    hashes = ["#seed=7", "#seed=007", "#seed=0", "#seed=-1", "#seed=1e3", "#seed=%E0%A4%A", "#seed=__proto__", "#"]
+    tail = f"\nfor (const hash of {json.dumps(hashes)}) {{ globalThis.location = {{ hash }};" + (
+        "console.log(JSON.stringify(Exam.prototype.inAddress.call({ static: true }))); }"
+    )
+    assert [json.loads(line) for line in logged(tmp_path, tail)] == ["7", "7", "0", "", "", "", "", ""]
 
 
 def test_data_hold_every_variant_and_its_answer(data):

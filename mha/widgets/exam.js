@@ -44,7 +44,7 @@ export class Exam extends Quiz {
       made.addEventListener("click", act);
       return made;
     };
-    this.field = element("input", { id: "mha-exam-seed", type: "text", inputmode: "numeric", size: 9 });
+    this.field = element("input", { id: "mha-exam-seed", type: "text", inputmode: "numeric", size: 9, maxlength: 20 });
     const form = element("form", { class: "mha-q-row" });
     form.append(element("label", { for: "mha-exam-seed" }, "seed"), this.field, element("button", {}, "Draw"));
     form.addEventListener("submit", (event) => {
@@ -75,7 +75,7 @@ export class Exam extends Quiz {
 
   inAddress() {
     const seed = this.static ? new URLSearchParams(location.hash.slice(1)).get("seed") : null;
-    return SEED.test(seed ?? "") ? seed : "";
+    return SEED.test(seed ?? "") ? String(Number(seed)) : ""; // 007 is 7
   }
 
   take(typed, asked = true) {
