@@ -14,7 +14,8 @@ read: book
 
 book: $(VENV)/reader
 	@echo "Building the book: every notebook runs, about a minute ..."
-	@mkdir -p _build && $(BIN)/jupyter-book build . --all --quiet > _build/build.log 2>&1 || { cat _build/build.log; exit 1; }
+	@mkdir -p _build
+	@$(BIN)/jupyter-book build . --all --quiet > _build/build.log 2>&1 || { cat _build/build.log; echo "Not built. The disk:"; df -h _build; exit 1; }
 	@echo "Built: _build/html/index.html"
 
 lab: $(VENV)/reader

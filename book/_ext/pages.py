@@ -2,7 +2,7 @@
 
 * Widget states are cut down to what assets/widgets.js draws, and stand in a file beside the page:
   a script, which a page opened from a folder can load too. It is loaded when a widget comes near.
-* assets/layout.js lays out the sections that are far from the screen when there is time.
+* assets/layout.js lays out what is far from the screen when there is time.
 * Each widget's first picture is in the page: without JavaScript, in print, until the widget is drawn.
 * The theme's icon script (1.5 MB) goes; its icon font, cut to the icons in use, draws the same.
 """
@@ -55,7 +55,7 @@ AT_FIRST_USE = """<script>(() => {
 # browser styles the whole page a second time. This says it before.
 THEME = 'dataset.theme = localStorage.getItem("theme") || "auto";'
 SYSTEM = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
-KNOWN = f'dataset.theme = {{light: "light", dark: "dark"}}[localStorage.getItem("mode")] || ({SYSTEM});'
+KNOWN = f'dataset.theme = ["light", "dark"].find((mode) => mode === localStorage.getItem("mode")) ?? ({SYSTEM});'
 
 
 def slim(models):

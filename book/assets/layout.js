@@ -1,10 +1,14 @@
-// Lays out the sections that wait (book.css), one at a time, when the browser has nothing else to do.
+// Lays out the blocks that wait (book.css) from the top, for some milliseconds at a time.
 addEventListener("load", () => {
-  const waiting = [...document.querySelectorAll(".bd-article > section > section")];
-  const idle = globalThis.requestIdleCallback ?? setTimeout;
+  const waiting = [...document.querySelectorAll(".bd-article section > :not(section, h1, h2, h3, .margin)")];
   const next = () => {
-    waiting.shift()?.classList.add("mha-laid-out");
-    if (waiting.length) idle(next);
+    const end = performance.now() + 8; // milliseconds
+    while (waiting.length && performance.now() < end) {
+      const block = waiting.shift();
+      block.classList.add("mha-laid-out");
+      block.getBoundingClientRect(); // asks for its layout, so that its time counts
+    }
+    if (waiting.length) setTimeout(next);
   };
-  idle(next);
+  setTimeout(next);
 });
