@@ -91,9 +91,10 @@ def counts(n, d_model, h):
 
 def spoken(view, column):
     """Templates of what a token is said to do: where a query looks, or who looks at a key."""
+    head = f"{{head}}{', ' + view.note if view.note else ''}"
     if column:
-        return f"{{head}}{', ' + view.note if view.note else ''}: “{{key}}” is looked at most by “{{query}}”, {{weight}}."
-    return f"{{head}}{', ' + view.note if view.note else ''}: “{{query}}” looks most at “{{key}}”, {{weight}}."
+        return f"{head}: “{{key}}” is looked at most by “{{query}}”, {{weight}}."
+    return f"{head}: “{{query}}” looks most at “{{key}}”, {{weight}}."
 
 
 def quantised(weights):
