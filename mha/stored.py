@@ -1,4 +1,4 @@
-"""Results that took too long for a page: JSON files that `make data` writes, with the SHA-256 of their content.
+"""Results that took too long for a page: JSON files with the SHA-256 of their content.
 
 Whatever is wrong with a file, the error names it.
 """
@@ -24,7 +24,7 @@ def read(path):
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there; `make data` makes it")
+        raise FileNotFoundError(f"{path} is not there; CONTRIBUTING.md says what makes it")
     found = named(path)
     if found.get("sha256") != digest(found):
         raise ValueError(f"{path} is cut short or altered: its SHA-256 differs")
