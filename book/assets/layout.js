@@ -1,6 +1,6 @@
 // Lays out the blocks that wait (book.css) from the top, for some milliseconds at a time.
 addEventListener("load", () => {
-  const waiting = [...document.querySelectorAll(".bd-article section > :not(section, h1, h2, h3, .margin)")];
+  const waiting = [...document.querySelectorAll(".bd-article section:not(.mha-widget *) > :not(section, h1, h2, h3, .margin)")];
   const next = () => {
     const end = performance.now() + 8; // milliseconds
     while (waiting.length && performance.now() < end) {

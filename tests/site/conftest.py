@@ -58,7 +58,8 @@ def chromium():
 
 
 # assets/layout.js has come to all blocks of the page.
-LAID_OUT = "!document.querySelector('.bd-article section > :not(section, h1, h2, h3, .margin, .mha-laid-out)')"
+LAID_OUT = """!document.querySelector(
+  ".bd-article section:not(.mha-widget *) > :not(section, h1, h2, h3, .margin, .mha-laid-out)")"""
 
 
 @pytest.fixture

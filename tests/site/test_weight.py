@@ -97,3 +97,41 @@ def test_the_tab_key_finds_a_widget_that_waits(open_page):
     page.locator(".mha-wake").last.focus()
     page.wait_for_function("document.activeElement.closest('.mha-live')")
     assert page.locator(".mha-widget").last.locator(".mha-live").count() == 1
+
+
+VISIBILITY = """() => [...document.querySelectorAll(".bd-article section > *")].map(
+  (block) => getComputedStyle(block).contentVisibility)"""
+LAST = ".bd-article section:last-of-type > p:last-of-type"
+
+
+def test_blocks_wait_with_their_layout_until_the_script_comes_to_them(open_page):
+    page = open_page("book/04_heads.html")
+    assert set(page.evaluate(VISIBILITY)) == {"visible"}
+    page.evaluate(f"document.querySelector('{LAST}').classList.remove('mha-laid-out')")
+    assert page.evaluate(VISIBILITY).count("auto") == 1
+    page = open_page("book/04_heads.html", java_script_enabled=False)
+    assert set(page.evaluate(VISIBILITY)) == {"visible"}
+
+
+def test_menus_work_at_the_first_touch(open_page):
+    page = open_page("book/04_heads.html", has_touch=True)
+    assert page.evaluate("typeof bootstrap") == "undefined"
+    menu = page.locator('[data-bs-toggle="dropdown"]').first
+    menu.tap()
+    page.locator(".dropdown-menu.show").wait_for()
+    assert page.faults == []
+
+
+def test_light_or_dark_is_known_before_the_text(open_page):
+    for mode, system, theme in (
+        (None, "dark", "dark"),
+        (None, "light", "light"),
+        ("dark", "light", "dark"),
+        ("toString", "light", "light"),
+    ):
+        page = open_page("book/claims.html", color_scheme=system)
+        if mode:
+            page.evaluate(f"localStorage.setItem('mode', '{mode}')")
+        page.route("**/pydata-sphinx-theme.js*", lambda route: route.fulfill(body=""))
+        page.reload()
+        assert page.evaluate("document.documentElement.dataset.theme") == theme, (mode, system)
