@@ -374,7 +374,7 @@ def test_a_stored_table_cut_short_or_altered_is_refused(tmp_path, change, words)
 
 
 def test_a_stored_table_that_is_not_there_says_how_to_make_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match="CONTRIBUTING.md"):
+    with pytest.raises(FileNotFoundError, match=r"CONTRIBUTING\.md"):
         training.stored(tmp_path / "nothing.json")
 
 
