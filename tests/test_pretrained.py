@@ -203,7 +203,7 @@ def test_what_is_not_in_the_file_is_refused():
 
 def test_results_cut_short_or_altered_are_refused(tmp_path):
     path, whole = tmp_path / "real_heads.json", pretrained.RESULTS.read_text(encoding="utf-8")
-    with pytest.raises(FileNotFoundError, match="is not there; `make data` makes it"):
+    with pytest.raises(FileNotFoundError, match=r"is not there; CONTRIBUTING\.md says what makes it"):
         pretrained.results(path)
     for text in (whole[:5000], whole.replace('"random_orders": 1', '"random_orders": 2'), "[]"):
         path.write_text(text, encoding="utf-8")
