@@ -2,7 +2,6 @@
 
 * Widget states are cut down to what assets/widgets.js draws, and stand in a file beside the page:
   a script, which a page opened from a folder can load too. It is loaded when a widget comes near.
-* assets/layout.js lays out what is far from the screen when there is time.
 * Each widget's first picture is in the page: without JavaScript, in print, until the widget is drawn.
 * The theme's icon script (1.5 MB) goes; its icon font, cut to the icons in use, draws the same.
 """
@@ -179,7 +178,6 @@ def join_sheets(app, exception):
 
 
 def setup(app):
-    app.add_js_file("layout.js")
     app.connect("build-finished", finish)
     app.connect("build-finished", join_sheets, priority=900)  # the theme writes its colours of code at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,11 +57,6 @@ def chromium():
         running.close()
 
 
-# assets/layout.js has come to all blocks of the page.
-LAID_OUT = """!document.querySelector(
-  ".bd-article section:not(.mha-widget *) > :not(section, h1, h2, h3, .margin, .mha-laid-out)")"""
-
-
 @pytest.fixture
 def open_page(chromium, address):
     """open_page(path, **context options) -> a page with its widgets drawn; what went wrong on it is in page.faults.
@@ -89,8 +84,6 @@ def open_page(chromium, address):
         page.on("response", lambda r: page.faults.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.goto(base + path)
         page.wait_for_load_state("load")
-        if options.get("java_script_enabled", True):
-            page.wait_for_function(LAID_OUT)
         if draw and options.get("java_script_enabled", True):
             page.wait_for_function(DRAWN)
         return page

@@ -99,20 +99,6 @@ def test_the_tab_key_finds_a_widget_that_waits(open_page):
     assert page.locator(".mha-widget").last.locator(".mha-live").count() == 1
 
 
-VISIBILITY = """() => [...document.querySelectorAll(".bd-article section > *")].map(
-  (block) => getComputedStyle(block).contentVisibility)"""
-LAST = ".bd-article section:last-of-type > p:last-of-type"
-
-
-def test_blocks_wait_with_their_layout_until_the_script_comes_to_them(open_page):
-    page = open_page("book/04_heads.html")
-    assert set(page.evaluate(VISIBILITY)) == {"visible"}
-    page.evaluate(f"document.querySelector('{LAST}').classList.remove('mha-laid-out')")
-    assert page.evaluate(VISIBILITY).count("auto") == 1
-    page = open_page("book/04_heads.html", java_script_enabled=False)
-    assert set(page.evaluate(VISIBILITY)) == {"visible"}
-
-
 def test_menus_work_at_the_first_touch(open_page):
     page = open_page("book/04_heads.html", has_touch=True)
     assert page.evaluate("typeof bootstrap") == "undefined"
