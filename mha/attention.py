@@ -115,9 +115,10 @@ def attend(q, k, v, mask, scale, output, keep=()):
     shape = (*lead, q_len, kv_len)
     kept = {step: np.empty(shape, q.dtype) for step in keep}
     # softmax's division comes last: a row of the output is shorter than one of the weights. A sum of kv_len
-    # values that are not divided yet could overflow, so they are halved until it can't, which rounds nothing.
-    halved = 2.0 ** kv_len.bit_length()
-    q, k, v = (spread(a, *lead, *a.shape[-2:]) for a in (q * scale, k, v / halved))
+    # values that are not divided yet could overflow, so they are halved until it can't. Powers of two round nothing,
+    # but for values next to the smallest that the dtype holds.
+    power = 2.0 ** kv_len.bit_length()
+    q, k, v = (spread(a, *lead, *a.shape[-2:]) for a in (q * scale, k, v / power))
     mask = None if mask is None else spread(mask, *shape)
     for queries in blocks(*shape):
         keys = queries[: len(lead)]
@@ -129,14 +130,14 @@ def attend(q, k, v, mask, scale, output, keep=()):
         if "weights" in kept:
             kept["weights"][queries] = weights / total
         sums = np.matmul(weights, v[keys], out=output[queries])  # (..., queries, d_v)
-        sums *= halved / total
+        sums *= power / total
     return kept
 
 
 def blocks(*shape):
     """Indices that cut an array into pieces of about BLOCK numbers; its last axis is never cut."""
     if math.prod(shape) <= BLOCK:
-        yield ()  # all of it
+        yield ()  # all of it: a short call's time is Python's own steps
         return
     entry = [math.prod(shape[axis:]) for axis in range(1, len(shape))]  # numbers in one entry of each axis
     cut = next((axis for axis, numbers in enumerate(entry) if numbers <= BLOCK), len(entry) - 1)

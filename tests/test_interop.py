@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import assert_allclose, assert_refused, tagged
 
@@ -103,6 +103,7 @@ READERS = {
 # Laws
 
 
+@settings(deadline=None)
 @given(
     num_heads=WIDTHS,
     width=WIDTHS,
@@ -120,6 +121,7 @@ def test_to_torch_and_back_is_the_same_layer(num_heads, width, kdim, bias, dtype
     assert_same(interop.from_torch(held, num_heads), layer)
 
 
+@settings(deadline=None)
 @given(
     groups=st.integers(1, 3),
     shared=st.integers(1, 3),
@@ -139,6 +141,7 @@ def test_what_torch_has_no_word_for_is_put_into_its_weights(groups, shared, widt
     assert_allclose(theirs.weights, ours.weights, rtol=0, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(
     groups=st.integers(1, 3),
     shared=st.integers(1, 3),
@@ -155,6 +158,7 @@ def test_keras_and_flax_hold_any_layer(groups, shared, d_k, d_v, d_model, widths
     assert_same(interop.from_flax(as_flax(layer)), layer)
 
 
+@settings(deadline=None)
 @given(num_heads=WIDTHS, width=WIDTHS, number=st.integers(0, 11))
 def test_a_layer_of_bert_and_gpt2_is_found_by_its_number(num_heads, width, number):
     d_model = num_heads * width
@@ -167,6 +171,7 @@ def test_a_layer_of_bert_and_gpt2_is_found_by_its_number(num_heads, width, numbe
 
 
 @pytest.mark.parametrize("name", READERS)
+@settings(deadline=None)
 @given(seed=st.randoms(use_true_random=False))
 def test_the_order_of_the_keys_changes_nothing(name, seed):
     read, held, layer, _ = READERS[name]

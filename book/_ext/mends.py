@@ -47,7 +47,7 @@ def mark_no_pictures(app, exception):
 # browser must lay out the whole page for that, and what was folded away then has no width and stays out of reach when
 # it is unfolded. A ResizeObserver measures each when it is laid out or unfolded, and asks for no layout.
 MEASURE = re.compile(r"\(e=>\{e\.tabIndex=e\.scrollWidth>e\.clientWidth.{0,50}?\?0:-1\}\)")
-OBSERVE = "(e=>{e.hasAttribute('tabindex')||(e.tabIndex=0);scrollers.unobserve(e);scrollers.observe(e)})"
+OBSERVE = "(e=>{scrollers.unobserve(e);scrollers.observe(e)})"
 SCROLLERS = """const scrollers = new ResizeObserver((all) => {
   for (const { target } of all) {
     const wide = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;

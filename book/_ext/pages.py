@@ -150,7 +150,7 @@ def text_first(page, options):
     page = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", page)
     page = page.replace(THEME, KNOWN, 1)
     page = MENUS.sub(lambda script: AT_FIRST_USE % script[1], page)
-    if "<math" in page:  # formulas would move the text when their font comes late
+    if "<math" in page and MATH_FONT not in page:  # formulas would move the text when their font comes late
         font = f'<link rel="preload" as="font" type="font/woff2" crossorigin href="{root(page)}_static/{MATH_FONT}">'
         page = page.replace("</head>", font + "\n</head>", 1)
     page = re.sub(r'<link[^>]*href="[^"]*fa-(?:brands|regular)[^"]*"[^>]*>\s*', "", page)
