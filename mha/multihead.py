@@ -223,10 +223,10 @@ class MultiHeadAttention:
 
 def project(x, W, b):
     """x W + b on the last axis, as one matrix product whatever the leading axes are."""
-    y = (x.reshape(-1, W.shape[0]) @ W).reshape(*x.shape[:-1], W.shape[1])
+    y = x.reshape(-1, W.shape[0]) @ W
     if b is not None:
         y += b
-    return y
+    return y.reshape(*x.shape[:-1], W.shape[1])
 
 
 def repeat(x, times):
