@@ -57,7 +57,12 @@ SCROLLERS = """const scrollers = new ResizeObserver((all) => {
 """
 
 
-def measure_when_laid_out(app, exception):
+# It also measures where the page stands in the list of chapters, to scroll the list there. That is a task of its own
+# now, so that the script and the layout which this asks for don't hold up a reader together.
+LIST = re.compile(r"\be(?=\(function\(\)\{if\(!document\.querySelector\(\"\.bd-docs-nav\"\)\)return;)")
+
+
+def measure_later(app, exception):
     """The theme's script with an observer in place of its measuring."""
     script = Path(app.outdir) / "_static/scripts/pydata-sphinx-theme.js"
     if exception or not script.exists():
@@ -65,10 +70,11 @@ def measure_when_laid_out(app, exception):
     text = script.read_text(encoding="utf-8")
     if SCROLLERS in text:
         return
-    text, found = MEASURE.subn(lambda _: OBSERVE, text)
-    if found != 1:
-        logger.warning("%s has changed: mends.py can't keep it from measuring the whole page", script.name)
-        return
+    for pattern, mended in ((MEASURE, OBSERVE), (LIST, "setTimeout")):
+        text, found = pattern.subn(lambda _, mended=mended: mended, text)
+        if found != 1:
+            logger.warning("%s has changed: mends.py can't keep it from measuring the whole page", script.name)
+            return
     script.write_text(SCROLLERS + text, encoding="utf-8")
 
 
@@ -93,7 +99,7 @@ def add_styles(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("build-finished", mark_no_pictures)
-    app.connect("build-finished", measure_when_laid_out)
+    app.connect("build-finished", measure_later)
     app.connect("html-page-context", add_styles)
     render.coalesce_streams = whole_streams
     return {"parallel_read_safe": True, "parallel_write_safe": True}

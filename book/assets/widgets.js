@@ -132,6 +132,7 @@
     await load();
     const id = widget.dataset.model, any = ours.indexOf(widget) + 1;
     const render = any ? await renderer(model(id), any) : (el) => el.append(drawn(id));
+    await new Promise((next) => { setTimeout(next); }); // a task of its own
     const el = element("div", { class: "mha-live widget-subarea" }), touched = widget.contains(document.activeElement);
     widget.querySelector(".mha-still").replaceWith(el);
     widget.querySelector(".mha-wake").remove();
@@ -148,7 +149,7 @@
     // The Tab key and a screen reader's list of controls find a widget that is not drawn yet.
     const wake = element("button", { type: "button", class: "mha-wake mha-status" }, "Show the controls");
     for (const event of ["focus", "click"]) wake.addEventListener(event, () => drawWidget(widget));
-    widget.prepend(wake);
+    widget.append(wake);
     near.observe(widget);
   }
 

@@ -175,8 +175,8 @@ class Explorer extends Maps {
       this.updateTokens();
     }
     this.say(this.sentence());
-    if (this.drawn.maps) this.drawSoon();
-    else this.draw();
+    if (!this.tables && !state.error) this.updatePanels(); // they take their room at once
+    this.drawSoon();
   }
 
   // The pictures, and the numbers beside them.

@@ -20,6 +20,8 @@ DRAWN = """() => {
   for (const wake of document.querySelectorAll(".mha-wake")) wake.click();
   return !document.querySelector(".mha-wake");
 }"""
+# What a link to a place further down does: the whole page is laid out (_ext/pieces.py).
+WHOLE = "dispatchEvent(new HashChangeEvent('hashchange'))"
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 
 
@@ -61,7 +63,7 @@ def chromium():
 def open_page(chromium, address):
     """open_page(path, **context options) -> a page with its widgets drawn; what went wrong on it is in page.faults.
 
-    draw=False leaves the widgets to be drawn when they come near, as for a reader.
+    draw=False leaves the widgets to be drawn when they come near, and the page to be laid out in pieces.
     """
     contexts = []
 
@@ -85,6 +87,7 @@ def open_page(chromium, address):
         page.goto(base + path)
         page.wait_for_load_state("load")
         if draw and options.get("java_script_enabled", True):
+            page.evaluate(WHOLE)
             page.wait_for_function(DRAWN)
         return page
 

@@ -121,3 +121,73 @@ def test_light_or_dark_is_known_before_the_text(open_page):
         page.route("**/pydata-sphinx-theme.js*", lambda route: route.fulfill(body=""))
         page.reload()
         assert page.evaluate("document.documentElement.dataset.theme") == theme, (mode, system)
+
+
+def test_code_has_an_element_for_each_change_of_colour(open_page):
+    """Nothing that a reader sees is lost: the same text, and no two neighbours that look the same in both themes."""
+    colours = """() => [...document.querySelectorAll("div.highlight pre")].map((pre) => {
+      const ink = getComputedStyle(pre).color;
+      const spans = [...pre.querySelectorAll("span[class]")];
+      return spans.map((span) => getComputedStyle(span).color === ink);
+    })"""
+    page = open_page("book/10_masks.html", color_scheme="light")
+    light = page.evaluate(colours)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    dark = page.evaluate(colours)
+    assert sum(map(len, light)) > 500
+    assert not any(plain and also for one, other in zip(light, dark) for plain, also in zip(one, other))
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll("div.highlight pre")].some((pre) => [...pre.children].some(
+          (span) => span.nextSibling?.className && span.nextSibling.className === span.className))"""
+        )
+        is False
+    )
+
+
+PIECES = """() => [...document.querySelectorAll("*")].filter((e) => {
+  const { contentVisibility } = getComputedStyle(e);
+  return contentVisibility !== "visible";
+}).length"""
+
+
+def test_a_long_page_is_laid_out_in_pieces_and_nothing_of_that_is_left(open_page):
+    page = open_page("book/11_in_transformers.html", draw=False)
+    page.wait_for_function("'laidOut' in document.documentElement.dataset")
+    assert page.evaluate(PIECES) == 0
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.evaluate("document.documentElement.classList.remove('mha-pieces')")
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("way", ["click", "print", "address", "back"])
+def test_a_place_further_down_is_found_at_once(chromium, address, way):
+    """Where a reader goes to a heading, or prints, before all is laid out."""
+    context = chromium.new_context(viewport={"width": 390, "height": 844})
+    try:
+        page = context.new_page()
+        # Frames come late, so that the pieces still wait.
+        page.add_init_script("globalThis.requestAnimationFrame = () => 0")
+        url = address + "book/11_in_transformers.html"
+        page.goto(url)
+        assert page.evaluate(PIECES) > 50
+        last = page.evaluate("[...document.querySelectorAll('article section[id]')].at(-1).id")
+        if way == "click":
+            page.evaluate(f"""document.body.append(Object.assign(document.createElement("a"), {{ href: "#{last}" }}));
+              document.body.lastChild.click()""")
+        elif way == "print":
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        elif way == "address":
+            page.goto("about:blank")
+            page.goto(f"{url}#{last}")
+        else:
+            page.reload()
+        assert page.evaluate(PIECES) == 0
+        if way in ("click", "address"):
+            page.wait_for_timeout(300)
+            top = page.evaluate(f"document.getElementById({last!r}).getBoundingClientRect().top")
+            bottom = page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2")
+            assert -5 < top < 120 or (bottom and top > 0)
+    finally:
+        context.close()
