@@ -6,6 +6,7 @@ Every picture has a text alternative that says what a sighted reader would take 
 """
 
 from html import escape
+from math import isclose
 
 from .printing import fixed
 
@@ -103,10 +104,15 @@ def spoken(weights, queries, keys):
     rows = [[float(w) for w in row] for row in weights]
     said = []
     for query, row in zip(queries, rows):
-        if not row or max(row) == 0:
+        most = max(row, default=0)
+        found = [key for key, w in zip(keys, row) if isclose(w, most, rel_tol=1e-6)]
+        if most == 0 or not found:  # NaN is equal to no number
             said.append(f"{query} looks at nothing")
+        elif len(found) == 1:
+            said.append(f"{query} looks most at {found[0]}, {fixed(most)}")
         else:
-            said.append(f"{query} looks most at {keys[row.index(max(row))]}, {fixed(max(row))}")
+            alike = f"all {len(row)} keys alike" if len(found) == len(row) else f"{', '.join(found)} alike"
+            said.append(f"{query} looks at {alike}, {fixed(most)} each")
     return "; ".join(said) + "."
 
 
@@ -166,7 +172,10 @@ def matrix(name, rows, columns, *, bands=None, across=True, scale=4.0, leftover=
     if not bands:
         said = "one piece"
     else:
-        said = f"cut into {len(bands)} {'column' if across else 'row'} bands of width {bands[0]}, one a head"
+        way = "column" if across else "row"
+        said = f"one {way} band of width {bands[0]}, the head's"
+        if len(bands) > 1:
+            said = f"cut into {len(bands)} {way} bands of width {bands[0]}, one a head"
     if leftover:
         said += f", {leftover} left over"
     return svg(width, y0 + h + 20, f"{name}: {rows} by {columns}, {said}.", *parts)

@@ -73,6 +73,20 @@ def test_heat_map_says_in_words_where_each_query_looks():
     assert "it looks most at ball, 0.90; x looks at nothing" in title
 
 
+def test_heat_map_names_all_keys_that_share_the_first_place():
+    weights = [[0.4, 0.2, 0.4], [1 / 3, 1 / 3, 1 / 3], [np.nan, np.nan, np.nan]]
+    title = ET.fromstring(pictures.heat_map(weights, ["a", "b", "c"], ["d", "e", "f"])).find(f"{SVG}title").text
+    assert "a looks at d, f alike, 0.40 each; b looks at all 3 keys alike, 0.33 each; c looks at nothing." in title
+
+
+def test_a_matrix_of_one_head_has_one_band():
+    one, two = (
+        ET.fromstring(pictures.matrix("W_Q", 8, 8, bands=bands)).find(f"{SVG}title").text for bands in ([8], [4, 4])
+    )
+    assert one == "W_Q: 8 by 8, one column band of width 8, the head's."
+    assert two == "W_Q: 8 by 8, cut into 2 column bands of width 4, one a head."
+
+
 def test_bars_have_the_lengths_of_their_values():
     root = ET.fromstring(pictures.bars([1, 2, 4], ["a", "b", "c"], title="t"))
     widths = [float(r.get("width")) for r in root.iter(f"{SVG}rect")]

@@ -132,8 +132,8 @@ class Exam(Questions):
     def __init__(self, seed=None):
         if seed is None:
             said = os.environ.get("MHA_SEED", "1")
-            if not said.isdecimal():
-                raise ValueError(f"MHA_SEED={said!r} must be a whole number, such as 7")
+            if not (said.isdecimal() and len(said) < 10):
+                raise ValueError(f"MHA_SEED={said!r} must be a whole number from 0 to 999,999,999, such as 7")
             seed = int(said)
         first = [drawn.asked for drawn in exam(seed)]
         super().__init__(

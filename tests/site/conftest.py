@@ -15,13 +15,14 @@ import browser as browsers
 SITE = Path(__file__).parents[2] / "_build/html"
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 PAGES = [path for path in PAGES if 'http-equiv="Refresh"' not in (SITE / path).read_text(encoding="utf-8")]
-# Draws each widget that waits to come near; true when none waits.
+# Lays out the whole page, as a link to a place further down does (_ext/pieces.py), and draws each widget that waits to
+# come near; true when none waits.
 DRAWN = """() => {
+  const root = document.documentElement;
+  if (root.classList.contains("mha-pieces")) dispatchEvent(new HashChangeEvent("hashchange"));
   for (const wake of document.querySelectorAll(".mha-wake")) wake.click();
   return !document.querySelector(".mha-wake");
 }"""
-# What a link to a place further down does: the whole page is laid out (_ext/pieces.py).
-WHOLE = "dispatchEvent(new HashChangeEvent('hashchange'))"
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 
 
@@ -87,7 +88,6 @@ def open_page(chromium, address):
         page.goto(base + path)
         page.wait_for_load_state("load")
         if draw and options.get("java_script_enabled", True):
-            page.evaluate(WHOLE)
             page.wait_for_function(DRAWN)
         return page
 
