@@ -13,7 +13,7 @@ FIRST = 2500  # characters of text before the second section: more than a screen
 LATER = ":is(section ~ section, section ~ section section) > :not(section, h2, h3, h4)"
 LATER += f", {LATER} svg[role]"  # a figure is a block of its own
 STYLE = f".mha-pieces :is({LATER}) {{ content-visibility: auto; contain-intrinsic-size: auto 12rem; }}"
-MILLISECONDS = 5  # of layout at a time
+MILLISECONDS = 3  # of layout at a time
 SCRIPT = """(() => {
   if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") return;
   const root = document.documentElement, ends = new AbortController();
@@ -31,7 +31,7 @@ SCRIPT = """(() => {
       if (later.length) setTimeout(some);
       else root.dataset.laidOut = "";
     };
-    requestAnimationFrame(() => requestAnimationFrame(some)); // after the first frame
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(some))); // after the first frame
   }, { signal: ends.signal });
   // A place further down is right only where all before it is laid out.
   addEventListener("click", (event) => { if (event.target.closest?.('a[href^="#"]')) all(); }, { signal: ends.signal });
