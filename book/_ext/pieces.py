@@ -1,9 +1,9 @@
 """A long page is laid out piece after piece, so that no reader waits for its end before the beginning answers.
 
-A phone lays out a whole chapter in one go of half a second. Where this script runs, the blocks from the second section
-on are left out of that, unless they are on the screen; once the page is loaded they follow, a few at a time, and
-nothing of this is left. It does not run where a reader comes to a place further down: by an address with a part after #
-or by going back.
+A phone lays out a whole chapter in one go, and answers nothing meanwhile. Where this script runs, the blocks from the
+second section on are left out of that, unless they are on the screen. Once the page is loaded they follow, a few at a
+time, until the page is as it would be without this. It does not run where a reader comes to a place further down: by an
+address with a part after # or by going back.
 """
 
 import html
@@ -29,7 +29,7 @@ SCRIPT = """(() => {
         block.getBoundingClientRect(); // lays it out
       }
       if (later.length) setTimeout(some);
-      else root.dataset.laidOut = "";
+      else { root.dataset.laidOut = ""; ends.abort(); }
     };
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(some))); // after the first frame
   }, { signal: ends.signal });
