@@ -1,4 +1,4 @@
-# make read | test | lab; for teachers: handout; on paper: pdf; for maintainers: book | check | test-oldest | peers | refresh | data | constraints | clean
+# make read | test | lab; for teachers: handout; on paper: pdf; for maintainers: book | check | test-oldest | peers | refresh | data | constraints | audit | clean
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NOTEBOOKS = $(wildcard book/*.ipynb)
 
-.PHONY: read book lab handout pdf test test-oldest check peers refresh data constraints clean
+.PHONY: read book lab handout pdf test test-oldest check peers refresh data constraints audit clean
 .DELETE_ON_ERROR:
 
 read: book
@@ -68,6 +68,11 @@ constraints:
 	rm -rf .venv-new && $(PYTHON) -m venv .venv-new
 	.venv-new/bin/python -m pip install --quiet -r requirements.txt -r requirements-test.txt -r requirements-ci.txt
 	.venv-new/bin/python -m pip freeze --exclude-editable --exclude mha --exclude torch > constraints.txt && rm -rf .venv-new
+
+# Known faults of the frozen versions; asks pypi.org, and fails where it gets no answer.
+audit:
+	$(PYTHON) -m venv .venv-audit && .venv-audit/bin/python -m pip install --quiet pip-audit
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt && rm -rf .venv-audit
 
 $(VENV)/python:
 	@echo "Making the virtual environment in $(VENV) ..."
