@@ -117,6 +117,7 @@ INSTALLED_AS = {
     "myst_nb": "jupyter-book",
     "myst_parser": "jupyter-book",
     "markdown_it": "jupyter-book",
+    "pygments": "jupyter-book",
     "nbformat": "jupyter-book",
     "nbclient": "jupyter-book",
     "traitlets": "ipywidgets",
