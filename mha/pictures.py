@@ -6,7 +6,7 @@ Every picture has a text alternative that says what a sighted reader would take 
 """
 
 from html import escape
-from math import isclose
+from math import isclose, isnan
 
 from .printing import fixed
 
@@ -106,7 +106,9 @@ def spoken(weights, queries, keys):
     for query, row in zip(queries, rows):
         most = max(row, default=0)
         found = [key for key, w in zip(keys, row) if isclose(w, most, rel_tol=1e-6)]
-        if most == 0 or not found:  # NaN is equal to no number
+        if any(isnan(w) for w in row):
+            said.append(f"{query} has weights that are no numbers")
+        elif most == 0:
             said.append(f"{query} looks at nothing")
         elif len(found) == 1:
             said.append(f"{query} looks most at {found[0]}, {fixed(most)}")

@@ -71,7 +71,7 @@ def measure_later(app, exception):
     if SCROLLERS in text:
         return
     for pattern, mended in ((MEASURE, OBSERVE), (LIST, "setTimeout")):
-        text, found = pattern.subn(lambda _, mended=mended: mended, text)
+        text, found = pattern.subn(mended, text)
         if found != 1:
             logger.warning("%s has changed: mends.py can't keep it from measuring the whole page", script.name)
             return

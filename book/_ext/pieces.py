@@ -9,7 +9,7 @@ address with a part after # or by going back.
 import html
 import re
 
-FIRST = 2500  # characters of text before the second section: more than a screen of any size
+FIRST = 2500  # characters of text before the second section: a screen of a laptop and more
 LATER = ":is(section ~ section, section ~ section section) > :not(section, h2, h3, h4)"
 LATER += f", {LATER} svg[role]"  # a figure is a block of its own
 STYLE = f".mha-pieces :is({LATER}) {{ content-visibility: auto; contain-intrinsic-size: auto 12rem; }}"

@@ -124,7 +124,7 @@ def test_light_or_dark_is_known_before_the_text(open_page):
 
 
 def test_code_has_an_element_for_each_change_of_colour(open_page):
-    """Nothing that a reader sees is lost: the same text, and no two neighbours that look the same in both themes."""
+    """No element that looks like plain text in both themes, and no two neighbours of the same class."""
     colours = """() => [...document.querySelectorAll("div.highlight pre")].map((pre) => {
       const ink = getComputedStyle(pre).color;
       const spans = [...pre.querySelectorAll("span[class]")];
